@@ -1,0 +1,101 @@
+package policy
+
+// Layer is one step of a policy's emission: from here on Root.Path and all
+// beneath it have Access, until a later layer says otherwise of a part of it.
+type Layer struct {
+	Root   Root
+	Access Access
+}
+
+// Decision is what the policy says of one path.
+type Decision struct {
+	Access Access
+	Root   *Root // the root that decided; nil for the default
+}
+
+// Default returns the access of a path that no root holds.
+func (r Resolved) Default() Access {
+	r.mustBeMade()
+	return r.def
+}
+
+// Roots returns every root, one for each canonical path, in emission order.
+func (r Resolved) Roots() []Root {
+	r.mustBeMade()
+	return append([]Root(nil), r.roots...)
+}
+
+// Layers returns the steps that give a policy its effect, in emission order, to
+// be applied over Default. Roots that change nothing are folded. A backend
+// translates the list and never re-orders it.
+func (r Resolved) Layers() []Layer {
+	r.mustBeMade()
+	return append([]Layer(nil), r.layers...)
+}
+
+// Restricts reports whether the policy denies anything at all.
+func (r Resolved) Restricts() bool {
+	return r.Default() != ReadWrite || len(r.layers) > 0
+}
+
+// Decide applies the one rule to a canonical path: the deepest denied, readonly
+// or writable root that holds it decides; without one a base root that holds it
+// makes it writable; without that the default stands.
+func (r Resolved) Decide(path string) Decision {
+	r.mustBeMade()
+	d := Decision{Access: r.def}
+	if i := r.holder(path, len(r.roots)); i >= 0 {
+		d.Root = &r.roots[i]
+		d.Access = d.Root.Access()
+	}
+	return d
+}
+
+// holder returns the index of the root among the first n that decides about
+// path, or -1. Emission order makes it the last that holds path.
+func (r Resolved) holder(path string, n int) int {
+	for i := n - 1; i >= 0; i-- {
+		if Holds(r.roots[i].Path, path) {
+			return i
+		}
+	}
+	return -1
+}
+
+// fold computes the default and the layers: a root that says of its path what
+// already holds there is left out, and so is a base root that a listed root
+// holds, because a base root never reaches into one.
+func (r *Resolved) fold() {
+	r.layers = nil
+	for i, root := range r.roots {
+		if root.Path == "/" {
+			continue
+		}
+		if root.List == BaseWritable && r.listedAbove(root.Path) {
+			continue
+		}
+		before := r.def
+		if j := r.holder(root.Path, i); j >= 0 {
+			before = r.roots[j].Access()
+		}
+		if before != root.Access() {
+			r.layers = append(r.layers, Layer{Root: root, Access: root.Access()})
+		}
+	}
+}
+
+// listedAbove reports whether a denied, readonly or writable root holds path.
+func (r *Resolved) listedAbove(path string) bool {
+	for _, root := range r.roots {
+		if root.List != BaseWritable && Holds(root.Path, path) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r Resolved) mustBeMade() {
+	if !r.made {
+		panic("policy: a Resolved that Resolve did not make")
+	}
+}

@@ -1,0 +1,81 @@
+package policy
+
+import "strings"
+
+// Holds reports whether p is root or lies beneath it. Both are canonical. The
+// comparison is by component: "/ab" does not lie beneath "/a".
+func Holds(root, p string) bool {
+	if root == "/" {
+		return strings.HasPrefix(p, "/")
+	}
+	return strings.HasPrefix(p, root) && (len(p) == len(root) || p[len(root)] == '/')
+}
+
+// holdsStrictly is Holds without the root itself.
+func holdsStrictly(root, p string) bool { return root != p && Holds(root, p) }
+
+// parent returns the directory of a canonical path; that of "/" is "/".
+func parent(p string) string {
+	if i := strings.LastIndexByte(p, '/'); i > 0 {
+		return p[:i]
+	}
+	return "/"
+}
+
+// join appends one component to a canonical path.
+func join(dir, name string) string {
+	if dir == "/" {
+		return "/" + name
+	}
+	return dir + "/" + name
+}
+
+// depth counts the components of a canonical path: 0 for "/".
+func depth(p string) int {
+	if p == "/" {
+		return 0
+	}
+	return strings.Count(p, "/")
+}
+
+// Ancestors returns the directories above a canonical path, from the nearest to
+// "/", which it includes. "/" has none.
+func Ancestors(p string) []string {
+	var up []string
+	for p != "/" {
+		p = parent(p)
+		up = append(up, p)
+	}
+	return up
+}
+
+// checkLiteral refuses what no root can be, however it was given.
+func checkLiteral(path string) (err error, hint string) {
+	switch {
+	case path == "":
+		return ErrEmpty, "give the absolute path of a file or directory"
+	case strings.IndexByte(path, 0) >= 0:
+		return ErrNUL, "no file name can hold one"
+	case path[0] != '/':
+		return ErrRelative, "write the whole path, starting with /"
+	}
+	return nil, ""
+}
+
+// checkWritten is checkLiteral for a policy file, where a shell's shorthand is
+// more likely a mistake than a file name: nothing in a policy is expanded.
+func checkWritten(path string) (err error, hint string) {
+	if strings.HasPrefix(path, "~") {
+		return ErrPattern, "write out the home directory: ~ is not expanded in a policy"
+	}
+	if strings.HasPrefix(path, "$") {
+		return ErrPattern, "write out the variable's value: $ is not expanded in a policy"
+	}
+	if err, hint = checkLiteral(path); err != nil {
+		return err, hint
+	}
+	if i := strings.IndexAny(path, "*?[$~"); i >= 0 {
+		return ErrPattern, "name each path in full; a name that really holds " + path[i:i+1] + " can be given by a flag, where it is taken literally"
+	}
+	return nil, ""
+}

@@ -1,0 +1,246 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Root is one root of a policy after Resolve.
+type Root struct {
+	List  List
+	Index int    // its place in the list as the caller wrote it, from 0
+	Given string // as the caller wrote it
+	Path  string // canonical
+	Kind  Kind
+	ID    ID
+
+	// Creatable is set on a missing root that the command could bring into
+	// being, because the nearest directory above it is writable under the policy.
+	Creatable bool
+
+	// NotDir is set on a missing root that has a file where a directory would
+	// have to be.
+	NotDir bool
+
+	// Existing is the deepest directory at or above Path that exists.
+	Existing string
+
+	links []string
+}
+
+// Access returns what the policy says of the root itself.
+func (r Root) Access() Access { return r.List.access() }
+
+// Resolved is a policy in canonical form. Only Resolve makes one; the zero value
+// is not a policy, and asking it anything panics.
+type Resolved struct {
+	def    Access
+	roots  []Root  // in emission order, one for each canonical path
+	layers []Layer // roots without those that change nothing
+	made   bool
+}
+
+// Resolve brings a policy into canonical form and checks that it means
+// something.
+//
+// Every root is resolved as the kernel would do it ([Canonical]). Roots of equal
+// path are folded: writable over readonly, any list over the base. It fails with
+// a [*RootError]
+//
+//   - where a denied root and a carve-out have the same path, or "/" is denied;
+//   - where a base or writable root is /dev, or at or below /proc or /sys: a
+//     bind there would lift the covers off the kernel's control files;
+//   - where a carve-out below a denied root is reached through a symlink that
+//     lies below that root, or that leads into it from elsewhere: an earlier
+//     confined run can have planted it, to have another tree carved out;
+//   - where any root but a base root is reached through a symlink in a directory
+//     that the command may change, both by the policy and by the caller's own
+//     rights: the command could re-point it before the next run;
+//   - where resolving fails: a loop, a directory that cannot be searched.
+func Resolve(p Policy, fsys FS) (Resolved, error) {
+	w := newWalker(fsys)
+	var roots []Root
+	for _, l := range Lists() {
+		for i, given := range p.Roots(l) {
+			root, err := resolveRoot(w, l, i, given)
+			if err != nil {
+				return Resolved{}, err
+			}
+			roots = append(roots, root)
+		}
+	}
+	spellings := spellingsOf(roots)
+	roots, err := foldEqual(roots)
+	if err != nil {
+		return Resolved{}, err
+	}
+	slices.SortStableFunc(roots, emissionOrder)
+	r := Resolved{def: ReadWrite, roots: roots, made: true}
+	if p.RestrictWrites {
+		r.def = Read
+	}
+	// A root "/" that is left after foldEqual speaks of every path that no
+	// other root holds: it is the default.
+	for _, root := range roots {
+		if root.Path == "/" {
+			r.def = root.Access()
+		}
+	}
+	for i := range r.roots {
+		root := &r.roots[i]
+		root.Creatable = root.Kind == Missing && r.Decide(root.Existing).Access == ReadWrite
+		if err := r.checkLinks(root, spellings, fsys); err != nil {
+			return Resolved{}, err
+		}
+	}
+	r.fold()
+	return r, nil
+}
+
+func resolveRoot(w *walker, l List, index int, given string) (Root, error) {
+	fail := func(err error, fix string) (Root, error) {
+		return Root{}, &RootError{List: l, Path: given, Err: err, Fix: fix}
+	}
+	if err, fix := checkLiteral(given); err != nil {
+		return fail(err, fix)
+	}
+	at, err := w.walk(given)
+	if err != nil {
+		return fail(err, "")
+	}
+	if l == Denied && at.path == "/" {
+		return fail(ErrDeniedRoot, "deny the directories that hold what must not be read")
+	}
+	if l.access() == ReadWrite && isSystem(at.path) {
+		return fail(ErrSystemRoot, "leave it out: the devices that every program needs stay writable")
+	}
+	return Root{
+		List: l, Index: index, Given: given, Path: at.path, Kind: at.info.Kind, ID: at.info.ID,
+		NotDir: at.notDir, Existing: at.existing, links: at.links,
+	}, nil
+}
+
+// isSystem reports whether a writable root here would undo the backends' own
+// covers. "/" is not one: it is folded into the default.
+func isSystem(p string) bool {
+	return p == "/dev" || Holds("/proc", p) || Holds("/sys", p)
+}
+
+// foldEqual leaves one root for each canonical path.
+func foldEqual(roots []Root) ([]Root, error) {
+	kept := make([]Root, 0, len(roots))
+	at := make(map[string]int, len(roots))
+	for _, r := range roots {
+		i, ok := at[r.Path]
+		if !ok {
+			at[r.Path] = len(kept)
+			kept = append(kept, r)
+			continue
+		}
+		k := &kept[i]
+		switch {
+		case k.List == r.List:
+		case k.List == BaseWritable:
+			*k = r
+		case k.List == Denied || r.List == Denied:
+			carve := r
+			if r.List == Denied {
+				carve = *k
+			}
+			return nil, &RootError{List: carve.List, Path: carve.Given, Err: ErrSamePath, Fix: "carve out a directory below the denied root, or do not deny it"}
+		case r.List == Writable:
+			*k = r
+		}
+	}
+	return kept, nil
+}
+
+// emissionOrder is the one order in which roots take effect: base roots first,
+// then denied, readonly and writable ones together, each group from the
+// shallowest to the deepest, ties by path.
+func emissionOrder(a, b Root) int {
+	return cmp.Or(
+		cmp.Compare(group(a.List), group(b.List)),
+		cmp.Compare(depth(a.Path), depth(b.Path)),
+		cmp.Compare(a.Path, b.Path),
+	)
+}
+
+func group(l List) int {
+	if l == BaseWritable {
+		return 0
+	}
+	return 1
+}
+
+// spellingsOf maps each denied root's canonical path to the ways in which the
+// caller wrote it.
+func spellingsOf(roots []Root) map[string][]string {
+	m := make(map[string][]string)
+	for _, r := range roots {
+		if r.List == Denied {
+			m[r.Path] = append(m[r.Path], clean(r.Given))
+		}
+	}
+	return m
+}
+
+// checkLinks refuses a root that an earlier confined run could have redirected.
+func (r Resolved) checkLinks(root *Root, spellings map[string][]string, fsys FS) error {
+	if len(root.links) == 0 {
+		return nil
+	}
+	refuse := func(link string) error {
+		return &RootError{
+			List: root.List, Path: root.Given, Err: fmt.Errorf("%w: %q", ErrLink, link),
+			Fix: fmt.Sprintf("if %q is what you mean, write that", root.Path),
+		}
+	}
+	carve := root.List == ReadOnly || root.List == Writable
+	for _, link := range root.links {
+		for _, d := range r.roots {
+			if carve && d.List == Denied && holdsStrictly(d.Path, root.Path) && Holds(d.Path, link) {
+				return refuse(link)
+			}
+		}
+		if root.List != BaseWritable && r.replaceable(link, fsys) {
+			return refuse(link)
+		}
+	}
+	if carve && !r.spelledThroughDenied(root, spellings) {
+		return refuse(root.links[len(root.links)-1])
+	}
+	return nil
+}
+
+// replaceable reports whether the command could put another link in the place
+// of this one: by changing the directory that holds it, or one above that.
+func (r Resolved) replaceable(link string, fsys FS) bool {
+	for _, dir := range Ancestors(link) {
+		if r.Decide(dir).Access == ReadWrite && fsys.Replaceable(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// spelledThroughDenied reports whether a carve-out was written as a denied root
+// above it, in a spelling of the caller's or the canonical one, followed by
+// exactly the components that lead from there to the carve-out. Any other
+// spelling leads into the denied tree from elsewhere. A carve-out below no
+// denied root may be written as one likes.
+func (r Resolved) spelledThroughDenied(root *Root, spellings map[string][]string) bool {
+	given, below := clean(root.Given), false
+	for _, d := range r.roots {
+		if d.List != Denied || !holdsStrictly(d.Path, root.Path) {
+			continue
+		}
+		below = true
+		tail := root.Path[len(d.Path):]
+		if given == d.Path+tail || slices.ContainsFunc(spellings[d.Path], func(s string) bool { return given == s+tail }) {
+			return true
+		}
+	}
+	return !below
+}

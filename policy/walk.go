@@ -1,0 +1,156 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// maxLinks is the kernel's own limit on the symlinks of one path (MAXSYMLINKS,
+// include/linux/namei.h); beyond it the kernel says ELOOP.
+const maxLinks = 40
+
+// place is where a path leads.
+type place struct {
+	path     string // canonical
+	info     Info
+	existing string   // the deepest directory on the way that exists; path itself if that is one
+	notDir   bool     // missing, because a component on the way is not a directory
+	links    []string // canonical paths of the symlinks that were followed
+}
+
+// walker resolves paths and remembers what it saw, so that roots which share
+// their upper components, as agents' directories do, cost one lstat each.
+type walker struct {
+	fsys FS
+	seen map[string]Info
+}
+
+func newWalker(fsys FS) *walker { return &walker{fsys: fsys, seen: make(map[string]Info, 16)} }
+
+func (w *walker) lstat(name string) (Info, error) {
+	if info, ok := w.seen[name]; ok {
+		return info, nil
+	}
+	info, err := w.fsys.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		info = Info{Kind: Missing}
+	case err != nil:
+		return Info{}, err
+	}
+	w.seen[name] = info
+	return info, nil
+}
+
+// walk resolves an absolute path as the kernel would: component by component,
+// every symlink followed, ".." taken from where the link led and not from the
+// text. When a component is missing the rest is appended as it stands, because
+// a rule on that path must hold once it exists. A link whose target is missing
+// counts as its target.
+func (w *walker) walk(path string) (place, error) {
+	at := place{path: "/", existing: "/"}
+	var err error
+	if at.info, err = w.lstat("/"); err != nil {
+		return place{}, err
+	}
+	rest := path
+	for rest != "" {
+		var name string
+		name, rest, _ = strings.Cut(rest, "/")
+		switch {
+		case name == "" || name == ".":
+			continue
+		case name == "..":
+			if at.info.Kind == Missing {
+				return place{}, ErrDotDot
+			}
+			if at.info.Kind != Dir {
+				return place{}, ErrNotDir
+			}
+			at.path = parent(at.path)
+			at.existing = at.path
+			if at.info, err = w.lstat(at.path); err != nil {
+				return place{}, err
+			}
+			continue
+		}
+		next := join(at.path, name)
+		if at.info.Kind == Missing {
+			at.path = next
+			continue
+		}
+		if at.info.Kind != Dir {
+			at.path, at.info, at.notDir = next, Info{Kind: Missing}, true
+			continue
+		}
+		info, err := w.lstat(next)
+		if err != nil {
+			return place{}, err
+		}
+		if info.Kind != Symlink {
+			at.path, at.info = next, info
+			if info.Kind == Dir {
+				at.existing = next
+			}
+			continue
+		}
+		if len(at.links) == maxLinks {
+			return place{}, ErrLoop
+		}
+		at.links = append(at.links, next)
+		target, err := w.fsys.Readlink(next)
+		if err != nil {
+			return place{}, err
+		}
+		if target == "" {
+			return place{}, fmt.Errorf("symlink %q is empty", next)
+		}
+		if target[0] == '/' {
+			at.path, at.existing = "/", "/"
+			if at.info, err = w.lstat("/"); err != nil {
+				return place{}, err
+			}
+		}
+		rest = target + "/" + rest
+	}
+	if asksForDir(path) && at.info.Kind != Dir && at.info.Kind != Missing {
+		return place{}, ErrNotDir
+	}
+	return at, nil
+}
+
+// asksForDir reports whether the kernel would insist on a directory: the path
+// ends in a slash or in a dot that stands alone.
+func asksForDir(path string) bool {
+	return strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.")
+}
+
+// clean removes empty components and "." from an absolute path. It keeps "..",
+// which only walking can resolve.
+func clean(path string) string {
+	var out strings.Builder
+	for name := range strings.SplitSeq(path, "/") {
+		if name != "" && name != "." {
+			out.WriteByte('/')
+			out.WriteString(name)
+		}
+	}
+	if out.Len() == 0 {
+		return "/"
+	}
+	return out.String()
+}
+
+// Canonical returns the path that the kernel would use for an absolute path,
+// whether or not something is there: every symlink followed, "." and ".."
+// resolved. It fails on a link loop, and where a directory on the way cannot be
+// searched. What it says is true at the moment of asking.
+func Canonical(path string, fsys FS) (string, error) {
+	if err, _ := checkLiteral(path); err != nil {
+		return "", err
+	}
+	at, err := newWalker(fsys).walk(path)
+	return at.path, err
+}
