@@ -23,6 +23,9 @@ type Root struct {
 	// have to be.
 	NotDir bool
 
+	// Blocker is that file, where NotDir is set.
+	Blocker string
+
 	// Existing is the deepest directory at or above Path that exists.
 	Existing string
 
@@ -117,7 +120,7 @@ func resolveRoot(w *walker, l List, index int, given string) (Root, error) {
 	}
 	return Root{
 		List: l, Index: index, Given: given, Path: at.path, Kind: at.info.Kind, ID: at.info.ID,
-		NotDir: at.notDir, Existing: at.existing, links: at.links,
+		NotDir: at.blocker != "", Blocker: at.blocker, Existing: at.existing, links: at.links,
 	}, nil
 }
 

@@ -16,7 +16,7 @@ type place struct {
 	path     string // canonical
 	info     Info
 	existing string   // the deepest directory on the way that exists; path itself if that is one
-	notDir   bool     // missing, because a component on the way is not a directory
+	blocker  string   // the file that stands where a directory would have to be
 	links    []string // canonical paths of the symlinks that were followed
 }
 
@@ -82,7 +82,8 @@ func (w *walker) walk(path string) (place, error) {
 			continue
 		}
 		if at.info.Kind != Dir {
-			at.path, at.info, at.notDir = next, Info{Kind: Missing}, true
+			at.blocker = at.path
+			at.path, at.info = next, Info{Kind: Missing}
 			continue
 		}
 		info, err := w.lstat(next)

@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package hostfs
+
+const openPath = 0
