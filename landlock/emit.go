@@ -1,0 +1,348 @@
+// Package landlock confines a command by a Landlock domain: the launcher
+// restricts its own thread and executes the command on it. Nothing stays behind,
+// and no namespace is made.
+//
+// Landlock grants and cannot take back: a denied root inside an allowed tree is
+// had by granting, level by level, everything that lies beside it. [New] computes
+// the grants; it is pure, and learns what lies beside a root through [Host].
+//
+// # Limits
+//
+// Landlock does not mediate metadata: the mode, owner, times and extended
+// attributes of a file that must not be written can be changed. Names below a
+// denied root can be probed by stat and watched by inotify. What is created later
+// beside a denied root is out of reach, and a directory above one cannot be
+// listed or extended. Each of these is reported for the policies that it
+// concerns, and for no other.
+package landlock
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+
+	"github.com/letta-confine/letta-confine/policy"
+)
+
+// Rights are Landlock's file system access rights, as the kernel numbers them
+// (include/uapi/linux/landlock.h).
+type Rights uint64
+
+// The rights that each access of a policy stands for. Character and block
+// devices are never made: as root, a node for the disk would read and write every
+// file on it. Device ioctls are granted for /dev alone.
+const (
+	readRights  Rights = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSResolveUnix
+	writeRights Rights = ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSRemoveDir | ll.AccessFSRemoveFile |
+		ll.AccessFSMakeDir | ll.AccessFSMakeReg | ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeSym | ll.AccessFSRefer
+	deviceRights Rights = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev
+
+	// fileRights are the only ones that the kernel takes for what is not a
+	// directory (security/landlock/fs.c, ACCESS_FILE).
+	fileRights Rights = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate |
+		ll.AccessFSIoctlDev | ll.AccessFSResolveUnix
+)
+
+// rightsSince is the number of rights that each ABI has, from ABI 1; a later one
+// has at least as many (landlock(7), "Landlock ABI versions").
+var rightsSince = [...]uint{13, 14, 15, 15, 16, 16, 16, 16, 17}
+
+// Handled returns the rights that a kernel of the given ABI mediates, of those
+// that this program knows.
+func Handled(abi int) Rights {
+	if abi < 1 {
+		return 0
+	}
+	n := rightsSince[min(abi, len(rightsSince))-1]
+	return 1<<n - 1
+}
+
+// Scoped are the abilities beyond files that New asks for, none by default: a
+// command may signal the servers that an earlier one started.
+const Scoped = 0
+
+// Devices are the nodes that every command may read and write.
+var Devices = []string{
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts",
+}
+
+// Entry is a name in a directory.
+type Entry struct {
+	Name string
+	Kind policy.Kind
+}
+
+// Host is what emission needs to know of the machine.
+type Host struct {
+	ABI int
+
+	// List returns the entries of a directory.
+	List func(dir string) ([]Entry, error)
+
+	// MaxSiblings bounds the grants that stand for what lies beside roots.
+	MaxSiblings int
+}
+
+// DefaultMaxSiblings bounds the siblings granted one by one: each costs two
+// system calls at every start.
+const DefaultMaxSiblings = 4096
+
+// Grant gives rights on a path and, if it is a directory, on all beneath it.
+type Grant struct {
+	Path   string
+	Rights Rights
+
+	// ID is set where the path is a root: it must still be that file.
+	ID policy.ID
+
+	// Optional is set where nothing is lost when the path is gone.
+	Optional bool
+}
+
+// Ruleset is a policy in Landlock's terms.
+type Ruleset struct {
+	ABI      int
+	Handled  Rights
+	Grants   []Grant
+	Siblings int // grants that stand for something beside a root
+
+	// Skipped are the missing roots: nothing is there to grant.
+	Skipped []policy.Root
+
+	Enforcement policy.Enforcement
+}
+
+// Reasons for which New has no ruleset.
+var (
+	ErrABI      = errors.New("this kernel has no Landlock")
+	ErrSiblings = errors.New("too many files beside the roots")
+)
+
+// New returns the ruleset for a policy.
+//
+// A directory gets, whole, what every root beneath it leaves standing; what one
+// of them takes away is granted to the directory's entries instead, but for
+// those on the way to that root, which are treated in the same manner. The
+// directory itself is then left without: it can be neither listed nor extended,
+// which is reported as an over-denial.
+//
+// It fails with ErrABI without Landlock, with ErrSiblings beyond MaxSiblings,
+// where nothing would be granted in part, and where a directory beside which a
+// root lies cannot be listed.
+func New(r policy.Resolved, h Host) (Ruleset, error) {
+	if h.ABI < 1 {
+		return Ruleset{}, ErrABI
+	}
+	e := emitter{r: r, h: h}
+	e.out = Ruleset{ABI: h.ABI, Handled: Handled(h.ABI)}
+	for _, l := range r.Layers() {
+		if l.Root.Kind == policy.Missing {
+			e.out.Skipped = append(e.out.Skipped, l.Root)
+			if !l.Root.Creatable || l.Access == policy.ReadWrite {
+				continue
+			}
+		}
+		e.layers = append(e.layers, l)
+	}
+	if err := e.subtree("/", policy.Dir, e.layers); err != nil {
+		return Ruleset{}, err
+	}
+	for _, path := range Devices {
+		if e.r.Decide(path).Access != policy.None {
+			e.grant(Grant{Path: path, Rights: deviceRights, Optional: true}, policy.Device)
+		}
+	}
+	e.report()
+	return e.out, nil
+}
+
+type emitter struct {
+	r      policy.Resolved
+	h      Host
+	layers []policy.Layer
+	out    Ruleset
+}
+
+// rights translates what the policy says of a path. Under /proc and /sys
+// nothing is written: what root finds there steers the kernel. Under /dev nothing
+// is had but by name, or by a root there: with the disk's own node goes every
+// file on it.
+func (e *emitter) rights(path string) Rights {
+	d := e.r.Decide(path)
+	inDev := policy.Holds("/dev", path)
+	var rights Rights
+	if d.Access >= policy.Read {
+		rights |= readRights
+		if inDev && (d.Root == nil || !policy.Holds("/dev", d.Root.Path)) {
+			return ll.AccessFSReadDir
+		}
+	}
+	if d.Access == policy.ReadWrite && !policy.Holds("/proc", path) && !policy.Holds("/sys", path) {
+		rights |= writeRights
+		if inDev {
+			rights |= ll.AccessFSIoctlDev
+		}
+	}
+	return rights
+}
+
+// subtree grants what the policy allows at path and below. below are the layers
+// at or beneath path.
+func (e *emitter) subtree(path string, kind policy.Kind, below []policy.Layer) error {
+	whole := e.rights(path)
+	common := whole
+	var inside []policy.Layer
+	for _, l := range below {
+		if l.Root.Path != path {
+			inside = append(inside, l)
+		}
+		common &= e.rights(l.Root.Path)
+	}
+	if path == "/" && whole&writeRights != 0 {
+		// Entry by entry, or the grant would reach /proc, /sys and /dev.
+		common &^= writeRights
+	}
+	e.grant(Grant{Path: path, Rights: common, ID: e.id(path)}, kind)
+	if common == whole {
+		return e.carve(inside)
+	}
+	return e.entries(path, inside, whole)
+}
+
+// carve grants what layers add to a directory that was granted whole.
+func (e *emitter) carve(layers []policy.Layer) error {
+	for len(layers) > 0 {
+		// Emission order puts a root before those beneath it.
+		top := layers[0].Root
+		var inside, rest []policy.Layer
+		for _, l := range layers {
+			if policy.Holds(top.Path, l.Root.Path) {
+				inside = append(inside, l)
+			} else {
+				rest = append(rest, l)
+			}
+		}
+		if err := e.subtree(top.Path, top.Kind, inside); err != nil {
+			return err
+		}
+		layers = rest
+	}
+	return nil
+}
+
+// entries grants a directory entry by entry, going down where a root lies below.
+func (e *emitter) entries(dir string, layers []policy.Layer, whole Rights) error {
+	over := "extend"
+	if whole&readRights != 0 && e.missesRead(layers) {
+		over = "list"
+	}
+	e.out.Enforcement.OverDenials = append(e.out.Enforcement.OverDenials, policy.OverDenial{Name: over, Path: dir})
+	entries, err := e.h.List(dir)
+	if err != nil {
+		return fmt.Errorf("listing %q, beside a root: %w", dir, err)
+	}
+	for _, entry := range entries {
+		path := dir + "/" + entry.Name
+		if dir == "/" {
+			path = "/" + entry.Name
+		}
+		var below []policy.Layer
+		for _, l := range layers {
+			if policy.Holds(path, l.Root.Path) {
+				below = append(below, l)
+			}
+		}
+		switch {
+		case len(below) > 0:
+			if err := e.subtree(path, entry.Kind, below); err != nil {
+				return err
+			}
+		case entry.Kind == policy.Symlink:
+			// Rights are those of the target; a link has none to give.
+		default:
+			if e.out.Siblings++; e.out.Siblings > e.h.MaxSiblings {
+				return fmt.Errorf("%w: more than %d", ErrSiblings, e.h.MaxSiblings)
+			}
+			e.grant(Grant{Path: path, Rights: e.rights(path), Optional: true}, entry.Kind)
+		}
+	}
+	return nil
+}
+
+// missesRead reports whether a layer takes reading away.
+func (e *emitter) missesRead(layers []policy.Layer) bool {
+	return slices.ContainsFunc(layers, func(l policy.Layer) bool { return l.Access == policy.None })
+}
+
+// id returns the identity of path if it is a root.
+func (e *emitter) id(path string) policy.ID {
+	for _, l := range e.layers {
+		if l.Root.Path == path {
+			return l.Root.ID
+		}
+	}
+	return policy.ID{}
+}
+
+// grant adds g, within what the kernel takes for a file of that kind.
+func (e *emitter) grant(g Grant, kind policy.Kind) {
+	g.Rights &= e.out.Handled
+	if kind != policy.Dir {
+		g.Rights &= fileRights
+	}
+	if g.Rights != 0 && kind != policy.Missing {
+		e.out.Grants = append(e.out.Grants, g)
+	}
+}
+
+// report lists what the ruleset leaves open, and what it takes too much.
+func (e *emitter) report() {
+	out := &e.out.Enforcement
+	denied := e.missesRead(e.layers)
+	readOnly := e.r.Default() == policy.Read
+	for _, l := range e.layers {
+		readOnly = readOnly || l.Access == policy.Read
+	}
+	if denied || readOnly {
+		out.Gaps = append(out.Gaps, policy.GapMetadata)
+	}
+	if denied {
+		out.Gaps = append(out.Gaps, policy.GapNames)
+		if e.out.Handled&ll.AccessFSResolveUnix == 0 {
+			out.Gaps = append(out.Gaps, policy.GapUnixSockets)
+		}
+	}
+	if e.out.Handled&ll.AccessFSTruncate == 0 {
+		out.Gaps = append(out.Gaps, policy.GapTruncate)
+	}
+	if e.out.Handled&ll.AccessFSRefer == 0 {
+		out.OverDenials = append(out.OverDenials, policy.OverDenial{Name: "refer"})
+	}
+	if e.out.Handled&ll.AccessFSIoctlDev == 0 {
+		out.Limits = append(out.Limits, "ioctl-dev")
+	}
+	if e.r.Default() == policy.ReadWrite {
+		out.OverDenials = append(out.OverDenials, policy.OverDenial{Name: "devices", Path: "/dev"},
+			policy.OverDenial{Name: "kernel-files", Path: "/proc"}, policy.OverDenial{Name: "kernel-files", Path: "/sys"})
+	}
+}
+
+var rightNames = [...]string{
+	"execute", "write-file", "read-file", "read-dir", "remove-dir", "remove-file", "make-char", "make-dir", "make-reg",
+	"make-sock", "make-fifo", "make-block", "make-sym", "refer", "truncate", "ioctl-dev", "resolve-unix",
+}
+
+// String returns the names of the rights, as the kernel's documentation has
+// them, separated by spaces.
+func (r Rights) String() string {
+	var names []string
+	for i, name := range rightNames {
+		if r&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " ")
+}

@@ -1,0 +1,108 @@
+package landlock
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+
+	"github.com/letta-confine/letta-confine/policy"
+)
+
+// ABI returns the version of Landlock that the running kernel enforces. It
+// fails with ENOSYS where the kernel has none, with EOPNOTSUPP where Landlock was
+// not enabled at boot, and with EPERM where a seccomp filter forbids asking.
+func ABI() (int, error) {
+	abi, err := ll.LandlockGetABIVersion()
+	if err != nil {
+		return 0, err
+	}
+	return abi, nil
+}
+
+// List returns the entries of a directory, for Host.List.
+func List(dir string) ([]Entry, error) {
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	entries := make([]Entry, 0, len(names))
+	for _, name := range names {
+		entries = append(entries, Entry{name.Name(), kindOf(name.Type())})
+	}
+	return entries, nil
+}
+
+func kindOf(mode os.FileMode) policy.Kind {
+	switch {
+	case mode.IsDir():
+		return policy.Dir
+	case mode.IsRegular():
+		return policy.File
+	case mode&os.ModeSymlink != 0:
+		return policy.Symlink
+	case mode&os.ModeDevice != 0:
+		return policy.Device
+	}
+	return policy.Other
+}
+
+// errChanged says that a root is no longer what the policy was resolved against.
+var errChanged = errors.New("it was replaced while the sandbox was set up")
+
+// Restrict puts the calling thread, and what it executes, into the domain that
+// rs describes, and sets no_new_privs. The caller stays on the thread. It is never
+// best effort: any right that the kernel does not take is an error, and on an
+// error the thread must not go on to run a command.
+//
+// Each path is opened without following a symlink, and a root must be the file
+// that was resolved: a name swapped in the meantime grants nothing.
+func (rs Ruleset) Restrict() error {
+	attr := ll.RulesetAttr{HandledAccessFS: uint64(rs.Handled), Scoped: Scoped}
+	fd, err := ll.LandlockCreateRuleset(&attr, 0)
+	if err != nil {
+		return fmt.Errorf("landlock_create_ruleset: %w", err)
+	}
+	defer unix.Close(fd)
+	for _, g := range rs.Grants {
+		if err := add(fd, g); err != nil {
+			return fmt.Errorf("rule for %q: %w", g.Path, err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no_new_privs: %w", err)
+	}
+	if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
+		return fmt.Errorf("landlock_restrict_self: %w", err)
+	}
+	return nil
+}
+
+func add(ruleset int, g Grant) error {
+	path, err := unix.Openat2(unix.AT_FDCWD, g.Path, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	})
+	if err != nil {
+		if g.Optional && (err == unix.ENOENT || err == unix.ELOOP || err == unix.EACCES) {
+			return nil // gone, or out of reach for the command as well
+		}
+		return err
+	}
+	defer unix.Close(path)
+	if g.ID != (policy.ID{}) {
+		var st unix.Stat_t
+		if err := unix.Fstat(path, &st); err != nil {
+			return err
+		}
+		if (policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}) != g.ID {
+			return errChanged
+		}
+	}
+	err = ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{AllowedAccess: uint64(g.Rights), ParentFd: path}, 0)
+	if err == unix.EINVAL && g.Optional {
+		return nil // a directory was replaced by a file since it was listed
+	}
+	return err
+}
