@@ -1,0 +1,151 @@
+// Package inner is the stage of the launcher that runs inside a bubblewrap
+// sandbox, before the command and in its place.
+//
+// Bubblewrap starts it through a descriptor of the launcher's own program, so no
+// path to it is needed inside. It checks that every root is what the policy
+// meant, takes the last capabilities away, tells the supervisor outside what it
+// found, waits for its go-ahead, and executes the command. Until then nothing of
+// the command has run; that is what keeps the exit statuses 125, 126 and 127
+// apart, for which bubblewrap itself has only 1.
+//
+// # Limits
+//
+// The stage can only give up rights, and acts on nothing but the two descriptors
+// that its command line names: a command that starts it again gains nothing.
+package inner
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/letta-confine/letta-confine/bwrap"
+	"github.com/letta-confine/letta-confine/policy"
+)
+
+// Word is the first argument that makes the program this stage. It is followed
+// by the numbers of two descriptors: the plan and the control socket.
+const Word = "inner-stage"
+
+// Plan is what the supervisor tells the stage.
+type Plan struct {
+	Argv   []string
+	Env    []string // of the command; bubblewrap itself runs with an empty one
+	Dir    string   // working directory, canonical
+	DirID  policy.ID
+	Checks []bwrap.Check
+	Keep   []int  // descriptors that the command inherits, besides 0, 1 and 2
+	Stderr int    // the descriptor that becomes 2; bubblewrap's own is the supervisor's
+	Mask   uint64 // the signals that the command starts with blocked
+}
+
+// Messages on the control socket. Each is one packet: a letter and a text.
+const (
+	msgReady  = 'R' // stage to supervisor: confined and checked; a Proof follows
+	msgRefuse = 'F' // stage to supervisor: the command must not start; the reason follows
+	msgExec   = 'X' // stage to supervisor: exec failed; the status and the reason follow
+	msgGo     = 'G' // supervisor to stage: execute the command
+)
+
+// Encode returns the plan in the form that decode reads. The form is private to
+// one build of the program.
+func (p Plan) Encode() []byte {
+	var e encoder
+	e.strings(p.Argv)
+	e.strings(p.Env)
+	e.string(p.Dir)
+	e.id(p.DirID)
+	e.number(uint64(len(p.Checks)))
+	for _, c := range p.Checks {
+		e.string(c.Path)
+		e.id(c.ID)
+		e.number(uint64(c.State))
+	}
+	e.number(uint64(len(p.Keep)))
+	for _, fd := range p.Keep {
+		e.number(uint64(fd))
+	}
+	e.number(uint64(p.Stderr))
+	e.number(p.Mask)
+	return e.out
+}
+
+type encoder struct{ out []byte }
+
+func (e *encoder) number(n uint64) { e.out = binary.AppendUvarint(e.out, n) }
+
+func (e *encoder) string(s string) {
+	e.number(uint64(len(s)))
+	e.out = append(e.out, s...)
+}
+
+func (e *encoder) strings(list []string) {
+	e.number(uint64(len(list)))
+	for _, s := range list {
+		e.string(s)
+	}
+}
+
+func (e *encoder) id(id policy.ID) {
+	e.number(id.Dev)
+	e.number(id.Ino)
+}
+
+var errPlan = errors.New("the plan cannot be read")
+
+// decode reads what Encode wrote.
+func decode(data []byte) (p Plan, err error) {
+	d := decoder{rest: data}
+	p.Argv = d.strings()
+	p.Env = d.strings()
+	p.Dir = d.string()
+	p.DirID = d.id()
+	for n := d.number(); n > 0 && !d.failed; n-- {
+		p.Checks = append(p.Checks, bwrap.Check{Path: d.string(), ID: d.id(), State: bwrap.State(d.number())})
+	}
+	for n := d.number(); n > 0 && !d.failed; n-- {
+		p.Keep = append(p.Keep, int(d.number()))
+	}
+	p.Stderr = int(d.number())
+	p.Mask = d.number()
+	if d.failed || len(d.rest) > 0 || len(p.Argv) == 0 {
+		return Plan{}, errPlan
+	}
+	return p, nil
+}
+
+type decoder struct {
+	rest   []byte
+	failed bool
+}
+
+func (d *decoder) number() uint64 {
+	n, size := binary.Uvarint(d.rest)
+	if size <= 0 {
+		d.failed = true
+		d.rest = nil
+		return 0
+	}
+	d.rest = d.rest[size:]
+	return n
+}
+
+func (d *decoder) string() string {
+	n := d.number()
+	if n > uint64(len(d.rest)) {
+		d.failed = true
+		return ""
+	}
+	s := string(d.rest[:n])
+	d.rest = d.rest[n:]
+	return s
+}
+
+func (d *decoder) strings() []string {
+	var list []string
+	for n := d.number(); n > 0 && !d.failed; n-- {
+		list = append(list, d.string())
+	}
+	return list
+}
+
+func (d *decoder) id() policy.ID { return policy.ID{Dev: d.number(), Ino: d.number()} }

@@ -1,0 +1,163 @@
+package inner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/letta-confine/letta-confine/bwrap"
+	"github.com/letta-confine/letta-confine/internal/harden"
+	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/internal/launch"
+	"github.com/letta-confine/letta-confine/policy"
+)
+
+// maxPlan bounds what the stage reads: an environment and an argument list are
+// each smaller than this (execve(2), E2BIG).
+const maxPlan = 64 << 20
+
+// Main is the whole stage; args are the words after Word. It returns the exit
+// status only when the command was not executed. The caller has locked the
+// goroutine to its thread: what the stage gives up, that thread gives up, and
+// that thread executes.
+func Main(args []string) int {
+	if len(args) != 2 {
+		return launch.ExitFailure
+	}
+	planFD, err1 := strconv.Atoi(args[0])
+	ctlFD, err2 := strconv.Atoi(args[1])
+	if err1 != nil || err2 != nil {
+		return launch.ExitFailure
+	}
+	text, err := launch.ReadAll(planFD, maxPlan)
+	if err != nil {
+		return launch.ExitFailure
+	}
+	p, err := decode(text)
+	if err != nil {
+		return launch.ExitFailure
+	}
+	ctl := control(ctlFD)
+	proof, err := confine(p)
+	if err != nil {
+		ctl.send(msgRefuse, []byte(err.Error()))
+		return launch.ExitFailure
+	}
+	ctl.send(msgReady, proof.encode())
+	if kind, _, err := ctl.receive(); err != nil || kind != msgGo {
+		return launch.ExitFailure // the supervisor is gone, and with it whoever asked
+	}
+	err = launch.Exec(p.Argv, p.Env)
+	status := launch.ExitCannot
+	if failed, ok := errors.AsType[*launch.ExecError](err); ok {
+		status = failed.Status
+	}
+	ctl.send(msgExec, append([]byte{byte(status)}, err.Error()...))
+	return status
+}
+
+// confine brings the process into the state in which the command starts, and
+// proves it.
+func confine(p Plan) (Proof, error) {
+	if err := unix.Dup3(p.Stderr, 2, 0); err != nil {
+		return Proof{}, fmt.Errorf("standard error: %w", err)
+	}
+	if err := launch.CloseOnExec(p.Keep); err != nil {
+		return Proof{}, err
+	}
+	if err := unix.Chdir(p.Dir); err != nil {
+		return Proof{}, fmt.Errorf("working directory %q: %w", p.Dir, err)
+	}
+	if err := same(".", p.DirID); err != nil {
+		return Proof{}, fmt.Errorf("working directory %q: %w", p.Dir, err)
+	}
+	for _, c := range p.Checks {
+		if err := verify(c); err != nil {
+			return Proof{}, fmt.Errorf("root %q: %w", c.Path, err)
+		}
+	}
+	if err := harden.Drop(); err != nil {
+		return Proof{}, err
+	}
+	var mask unix.Sigset_t
+	mask.Val[0] = p.Mask
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &mask, nil); err != nil {
+		return Proof{}, fmt.Errorf("signal mask: %w", err)
+	}
+	return prove()
+}
+
+// errChanged says that a path no longer leads to what the policy was resolved
+// against: something was renamed or replaced while the sandbox was being set up.
+var errChanged = errors.New("it was replaced while the sandbox was set up")
+
+// errUnmasked says that a denied root can be seen.
+var errUnmasked = errors.New("it is not masked")
+
+func verify(c bwrap.Check) error {
+	if c.State == bwrap.Same {
+		return same(c.Path, c.ID)
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(c.Path, &st); err != nil {
+		return err
+	}
+	if (policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}) == c.ID {
+		return errUnmasked
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		var fs unix.Statfs_t
+		if err := unix.Statfs(c.Path, &fs); err != nil {
+			return err
+		}
+		if fs.Type != unix.TMPFS_MAGIC || fs.Flags&unix.ST_RDONLY == 0 {
+			return errUnmasked
+		}
+	case unix.S_IFCHR:
+		if st.Rdev != unix.Mkdev(1, 3) { // /dev/null
+			return errUnmasked
+		}
+	default:
+		return errUnmasked
+	}
+	return nil
+}
+
+func same(path string, want policy.ID) error {
+	info, err := hostfs.FS{}.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if info.ID != want {
+		return errChanged
+	}
+	return nil
+}
+
+// Proof is what the stage found out about itself once it was confined.
+type Proof struct {
+	PID            int    // as the supervisor's pid namespace numbers it
+	MountNamespace string // as /proc/self/ns/mnt names it
+	NoNewPrivs     bool
+}
+
+func prove() (Proof, error) {
+	nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	if err != nil {
+		return Proof{}, fmt.Errorf("no_new_privs: %w", err)
+	}
+	if nnp != 1 {
+		return Proof{}, errors.New("no_new_privs is not set")
+	}
+	ns, err := os.Readlink("/proc/self/ns/mnt")
+	if err != nil {
+		return Proof{}, fmt.Errorf("mount namespace: %w", err)
+	}
+	return Proof{MountNamespace: ns, NoNewPrivs: true}, nil
+}
+
+func (p Proof) encode() []byte { return []byte(p.MountNamespace) }

@@ -1,0 +1,104 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// CloseOnExec marks every descriptor above 2 to be closed at exec, but for keep:
+// an open descriptor reads through any mask, and one that was opened read-only
+// can be opened again for writing through /proc/self/fd, because it carries the
+// mount that it was opened on. The descriptors in keep are unmarked; one that is
+// not open is an error.
+func CloseOnExec(keep []int) error {
+	const all = ^uint(0)
+	if err := unix.CloseRange(3, all, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		// CLOSE_RANGE_CLOEXEC is there from Linux 5.11.
+		if err := closeOnExecByList(); err != nil {
+			return err
+		}
+	}
+	for _, fd := range keep {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
+			return fmt.Errorf("descriptor %d: %w", fd, err)
+		}
+	}
+	return nil
+}
+
+// closeOnExecByList does without close_range. It reads the list of descriptors,
+// so it needs /proc.
+func closeOnExecByList() error {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("cannot learn which descriptors are open: %w", err)
+	}
+	for _, entry := range entries {
+		fd, err := strconv.Atoi(entry.Name())
+		if err != nil || fd < 3 {
+			continue
+		}
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil && err != unix.EBADF {
+			return fmt.Errorf("descriptor %d: %w", fd, err)
+		}
+	}
+	return nil
+}
+
+// Memfd returns an anonymous file that holds data, positioned at its start and
+// closed at exec.
+func Memfd(name string, data []byte) (int, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return -1, fmt.Errorf("memfd_create: %w", err)
+	}
+	for rest := data; len(rest) > 0; {
+		n, err := unix.Write(fd, rest)
+		if err != nil {
+			unix.Close(fd)
+			return -1, fmt.Errorf("writing to a memfd: %w", err)
+		}
+		rest = rest[n:]
+	}
+	if _, err := unix.Seek(fd, 0, 0); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// ReadAll returns what is left to read of a descriptor, up to limit bytes.
+func ReadAll(fd, limit int) ([]byte, error) {
+	var data []byte
+	buf := make([]byte, 8192)
+	for {
+		n, err := unix.Read(fd, buf)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return nil, err
+		case n == 0:
+			return data, nil
+		}
+		data = append(data, buf[:n]...)
+		if len(data) > limit {
+			return nil, fmt.Errorf("more than %d bytes", limit)
+		}
+	}
+}
+
+// FreeFrom returns the first n descriptor numbers from 3 that are not in taken.
+func FreeFrom(n int, taken []int) []int {
+	var free []int
+	for fd := 3; len(free) < n; fd++ {
+		if !slices.Contains(taken, fd) {
+			free = append(free, fd)
+		}
+	}
+	return free
+}

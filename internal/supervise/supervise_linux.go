@@ -1,0 +1,246 @@
+// Package supervise runs a command in a bubblewrap sandbox and stays beside it,
+// to keep the process contract that bubblewrap alone does not: exit statuses that
+// tell the launcher's failure from the command's, signals that reach the command,
+// and nothing of the sandbox left when the supervisor is killed.
+//
+// # Limits
+//
+// A signal to the whole process group reaches the command twice, once from its
+// sender and once from the supervisor, except for the terminal's own in the
+// foreground group. A command stopped by a signal that was not sent to the
+// supervisor's group leaves the supervisor waiting.
+package supervise
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/letta-confine/letta-confine/bwrap"
+	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/internal/inner"
+	"github.com/letta-confine/letta-confine/internal/launch"
+)
+
+// readyLimit is how long bubblewrap and the inner stage may take. A thousand
+// binds take bubblewrap 0.8 a second and a half.
+const readyLimit = 30 * time.Second
+
+// Sandbox is what to run and in what.
+type Sandbox struct {
+	Bwrap   string                  // canonical path of the program
+	Args    []string                // its arguments, without the command
+	Inner   inner.Plan              // Stderr and Mask are filled in by Run
+	Started func(inner.Proof) error // called once the sandbox stands, before the command runs
+}
+
+// StartError says that the sandbox failed before the command could run.
+type StartError struct{ Err error }
+
+func (e *StartError) Error() string { return "bubblewrap: " + e.Err.Error() }
+func (e *StartError) Unwrap() error { return e.Err }
+
+// forwarded are the signals that the supervisor passes on.
+var forwarded = []os.Signal{
+	unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH,
+}
+
+// Run runs the command to its end and returns the status to exit with. It fails
+// with a [*StartError] when the command never ran, and with a
+// [*launch.ExecError] when it could not be executed. The caller has locked its
+// goroutine to the main thread, because bubblewrap dies with the thread that
+// started it (prctl(2), PR_SET_PDEATHSIG).
+func Run(s Sandbox) (int, error) {
+	relay := listen()
+	defer relay.stop()
+	child, err := start(s)
+	if err != nil {
+		return 0, &StartError{err}
+	}
+	defer child.close()
+	relay.to(child)
+	proof, err := child.peer.Ready(readyLimit)
+	if err == nil {
+		err = originals(s.Inner.Checks)
+	}
+	if err != nil {
+		return relay.interrupted(), child.abandon(err)
+	}
+	relay.command(proof.PID)
+	if s.Started != nil {
+		if err := s.Started(proof); err != nil {
+			return 0, child.abandon(err)
+		}
+	}
+	execErr := child.peer.Go()
+	status := child.wait()
+	if execErr != nil {
+		if _, ok := errors.AsType[*launch.ExecError](execErr); !ok {
+			execErr = &StartError{execErr}
+		}
+		return 0, execErr
+	}
+	return status, nil
+}
+
+// originals checks that what the masks hide is still what the policy meant: a
+// directory swapped for another while bubblewrap was mounting would leave the
+// first one, moved elsewhere, in sight.
+func originals(checks []bwrap.Check) error {
+	for _, c := range checks {
+		if c.State != bwrap.Masked {
+			continue
+		}
+		info, err := hostfs.FS{}.Lstat(c.Path)
+		if err != nil {
+			return err
+		}
+		if info.ID != c.ID {
+			return fmt.Errorf("%w: root %q was replaced while the sandbox was set up", inner.ErrRefused, c.Path)
+		}
+	}
+	return nil
+}
+
+// child is bubblewrap while it runs.
+type child struct {
+	pid    int
+	peer   inner.Peer
+	stderr int // what bubblewrap itself says
+}
+
+// start starts bubblewrap with its arguments and the plan in anonymous files,
+// and with an empty environment: a variable of the command's such as LD_PRELOAD
+// would otherwise act on bubblewrap, outside the sandbox it is about to make.
+func start(s Sandbox) (*child, error) {
+	free := launch.FreeFrom(5, s.Inner.Keep)
+	exeFD, argsFD, planFD, ctlFD, errFD := free[0], free[1], free[2], free[3], free[4]
+
+	exe, err := unix.Open("/proc/self/exe", unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("opening the launcher's own program: %w", err)
+	}
+	defer unix.Close(exe)
+	stderr, err := launch.Memfd("bubblewrap stderr", nil)
+	if err != nil {
+		return nil, err
+	}
+	args, err := launch.Memfd("bubblewrap arguments", []byte(strings.Join(s.Args, "\x00")+"\x00"))
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(args)
+	peer, stage, err := inner.NewPeer()
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(stage)
+
+	// Bubblewrap must not die of a signal that the command handles, such as
+	// the terminal's ^C: it starts with them blocked, and the inner stage gives
+	// the command the mask that the launcher has now.
+	var block, old unix.Sigset_t
+	for _, sig := range forwarded {
+		n := uint(sig.(syscall.Signal)) - 1
+		block.Val[n/64] |= 1 << (n % 64)
+	}
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &block, &old); err != nil {
+		return nil, fmt.Errorf("signal mask: %w", err)
+	}
+	defer unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil)
+
+	s.Inner.Stderr, s.Inner.Mask = errFD, old.Val[0]
+	plan, err := launch.Memfd("inner plan", s.Inner.Encode())
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(plan)
+
+	files := make([]uintptr, slices.Max(append(free, s.Inner.Keep...))+1)
+	for i := range files {
+		files[i] = ^uintptr(0)
+	}
+	files[0], files[1], files[2] = 0, 1, uintptr(stderr)
+	for _, fd := range s.Inner.Keep {
+		files[fd] = uintptr(fd)
+	}
+	files[exeFD], files[argsFD], files[planFD], files[ctlFD], files[errFD] = uintptr(exe), uintptr(args), uintptr(plan), uintptr(stage), 2
+
+	argv := []string{
+		"bwrap", "--args", strconv.Itoa(argsFD), "--",
+		"/proc/self/fd/" + strconv.Itoa(exeFD), inner.Word, strconv.Itoa(planFD), strconv.Itoa(ctlFD),
+	}
+	pid, err := syscall.ForkExec(s.Bwrap, argv, &syscall.ProcAttr{
+		Env:   []string{},
+		Files: files,
+		Sys:   &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("starting %q: %w", s.Bwrap, err)
+	}
+	return &child{pid: pid, peer: peer, stderr: stderr}, nil
+}
+
+func (c *child) close() {
+	c.peer.Close()
+	unix.Close(c.stderr)
+}
+
+// abandon ends a sandbox whose command has not started, and says why.
+func (c *child) abandon(reason error) error {
+	unix.Kill(c.pid, unix.SIGKILL)
+	c.wait()
+	if text := c.said(); errors.Is(reason, inner.ErrGone) && text != "" {
+		reason = errors.New(text)
+	}
+	return &StartError{reason}
+}
+
+// wait waits for bubblewrap and returns its status: the command's own, or 128
+// and the number of a signal.
+func (c *child) wait() int {
+	var ws syscall.WaitStatus
+	for {
+		_, err := syscall.Wait4(c.pid, &ws, 0, nil)
+		if err == syscall.EINTR {
+			continue
+		}
+		if ws.Signaled() {
+			return launch.ExitSignal + int(ws.Signal())
+		}
+		return ws.ExitStatus()
+	}
+}
+
+// said returns the last line that bubblewrap wrote on its standard error.
+func (c *child) said() string {
+	buf := make([]byte, 4096)
+	n, err := unix.Pread(c.stderr, buf, 0)
+	if err != nil || n <= 0 {
+		return ""
+	}
+	lines := bytes.Split(bytes.TrimSpace(buf[:n]), []byte("\n"))
+	return string(bytes.TrimPrefix(lines[len(lines)-1], []byte("bwrap: ")))
+}
+
+// listen begins to take the signals that are passed on. Those that the launcher
+// was started with ignored stay ignored, for the command too.
+func listen() *relay {
+	r := &relay{signals: make(chan os.Signal, 64), targets: make(chan target)}
+	for _, sig := range forwarded {
+		if !signal.Ignored(sig) {
+			signal.Notify(r.signals, sig)
+		}
+	}
+	go r.loop()
+	return r
+}
