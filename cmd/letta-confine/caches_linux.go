@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/internal/launch"
+	"github.com/letta-confine/letta-confine/policy"
+)
+
+// cacheVars are the variables that --caches private points into the
+// workspace's own cache folder, with the place that each program uses without,
+// below the home directory.
+var cacheVars = []struct{ name, below, usual string }{
+	{"XDG_CACHE_HOME", "xdg", ".cache"},
+	{"GOCACHE", "go-build", ".cache/go-build"},
+	{"npm_config_cache", "npm", ".npm"},
+	{"PIP_CACHE_DIR", "pip", ".cache/pip"},
+	{"CARGO_HOME", "cargo", ".cargo"},
+}
+
+// cacheMark ends the path of a workspace's cache folder, so that the folders of
+// a workspace and of one below it never hold one another.
+const cacheMark = "@caches"
+
+// caches applies --caches. Nothing is created before makeCaches.
+func (in *inputs) caches(p *policy.Policy) error {
+	switch in.opts.caches {
+	case "host":
+		for _, dir := range in.hostCaches() {
+			if info, err := (hostfs.FS{}).Lstat(dir); err == nil && info.Kind == policy.Dir {
+				if err := p.Add(policy.Writable, dir); err != nil {
+					return err
+				}
+			}
+		}
+	case "private":
+		folder, err := in.cacheFolder()
+		if err != nil {
+			return err
+		}
+		in.cacheDir = folder
+		for _, v := range cacheVars {
+			in.env = launch.Setenv(in.env, v.name, folder+"/"+v.below)
+		}
+		return p.Add(policy.Writable, folder)
+	}
+	return nil
+}
+
+// hostCaches are the user's own cache directories, canonical.
+func (in *inputs) hostCaches() []string {
+	home, _ := launch.Getenv(in.env, "HOME")
+	var dirs []string
+	for _, v := range cacheVars {
+		dir, _ := launch.Getenv(in.env, v.name)
+		if dir == "" && home != "" {
+			dir = home + "/" + v.usual
+		}
+		if filepath.IsAbs(dir) {
+			dirs = append(dirs, canonicalOr(dir))
+		}
+	}
+	return dirs
+}
+
+// cacheFolder names the private cache folder of the workspace, which is the
+// directory that the command starts in. It lies in the user's cache directory,
+// where no other confined workspace can write.
+func (in *inputs) cacheFolder() (string, error) {
+	dir, _ := launch.Getenv(in.env, "XDG_CACHE_HOME")
+	if dir == "" {
+		if home, _ := launch.Getenv(in.env, "HOME"); home != "" {
+			dir = home + "/.cache"
+		}
+	}
+	const hint = "set XDG_CACHE_HOME to a directory that you can write"
+	if !filepath.IsAbs(dir) {
+		return "", withHint(errors.New("--caches private: there is no home directory to keep them in"), hint)
+	}
+	if strings.Contains(in.cwd+"/", "/"+cacheMark+"/") {
+		return "", fmt.Errorf("--caches private: the workspace %q is a cache folder itself", in.cwd)
+	}
+	dir, err := policy.Canonical(dir, hostfs.FS{})
+	if err != nil {
+		return "", withHint(fmt.Errorf("--caches private: %w", err), hint)
+	}
+	return dir + "/letta-confine" + in.cwd + "/" + cacheMark, nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/internal/launch"
+	"github.com/letta-confine/letta-confine/policy"
+)
+
+// check refuses a run that contradicts itself: better an error than a command
+// that starts in a place it cannot see, or whose policy it can rewrite.
+func (in *inputs) check() error {
+	if d := in.resolved.Decide(in.cwd); d.Access == policy.None {
+		return withHint(fmt.Errorf("working directory %q is inside denied root %q", in.cwd, d.Root.Path),
+			"start from a directory the policy lets the command read, or pass --chdir DIR")
+	}
+	for _, f := range in.files {
+		if root := in.listedWritable(f.path); root != nil {
+			return withHint(fmt.Errorf("%s %q can be changed by the command, being inside %s %q", f.flag, f.given, root.List, root.Given),
+				"keep it elsewhere, or pass it as an open descriptor: --policy fd:N")
+		}
+	}
+	self, err := os.Executable()
+	if err == nil {
+		if root := in.listedWritable(self); root != nil {
+			return withHint(fmt.Errorf("the launcher %q can be changed by the command, being inside %s %q", self, root.List, root.Given),
+				"install the launcher outside what the policy makes writable")
+		}
+	}
+	return nil
+}
+
+// listedWritable returns the base or writable root, among those that the caller
+// listed, that makes a canonical path writable.
+func (in *inputs) listedWritable(path string) *policy.Root {
+	d := in.resolved.Decide(path)
+	if d.Access != policy.ReadWrite || d.Root == nil || slices.Contains(in.implied, d.Root.Given) {
+		return nil
+	}
+	return d.Root
+}
+
+// checkCommand refuses a command that a denied root hides, before a backend's
+// own errno has to be explained.
+func (in *inputs) checkCommand(argv []string) error {
+	for _, file := range launch.Programs(argv[0], in.env) {
+		path, err := policy.Canonical(absolute(file), hostfs.FS{})
+		if err != nil {
+			continue // the command's own start will say it
+		}
+		if d := in.resolved.Decide(path); d.Access == policy.None {
+			return withHint(fmt.Errorf("command %q needs %q, which denied root %q hides", argv[0], path, d.Root.Path),
+				"carve it out with a readonly root, or run a program outside the denied root")
+		}
+	}
+	return nil
+}
+
+// helperPaths are what a dynamic bubblewrap is made of besides its program.
+var helperPaths = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.preload", "/etc/ld.so.cache"}
+
+// errHelper says that the command could replace what the launcher starts.
+var errHelper = errors.New("can be changed by the command")
+
+// checkHelper refuses a bubblewrap that the policy lists as writable.
+func (in *inputs) checkHelper(bwrapPath string) error {
+	for _, path := range append([]string{bwrapPath}, helperPaths...) {
+		if root := in.listedWritable(canonicalOr(path)); root != nil {
+			return fmt.Errorf("%q %w, being inside %s %q", path, errHelper, root.List, root.Given)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/policy"
+)
+
+// explanation is what explain says of one path.
+type explanation struct {
+	Path     string       `json:"path"`
+	Resolved string       `json:"resolved"`
+	Read     bool         `json:"read"`
+	Write    bool         `json:"write"`
+	Root     *rootJSON    `json:"root"` // null: the default decided
+	Default  string       `json:"default,omitempty"`
+	Hint     string       `json:"hint,omitempty"`
+	Access   policyAccess `json:"-"`
+}
+
+type policyAccess = policy.Access
+
+// rootJSON names a root as written and as resolved.
+type rootJSON struct {
+	List     string `json:"list"`
+	Index    int    `json:"index"`
+	Given    string `json:"given"`
+	Resolved string `json:"resolved"`
+	Kind     string `json:"kind"`
+}
+
+// explain prints what the policy says of paths, and which root decides. It asks
+// the same policy.Resolved that a run would enforce.
+func explain(args []string) (int, error) {
+	o, err := parse(args)
+	if err != nil {
+		return 0, err
+	}
+	if len(o.args) == 0 {
+		return 0, usageError("explain needs a path")
+	}
+	in, err := gather(o)
+	if err != nil {
+		return 0, err
+	}
+	var all []explanation
+	for _, path := range o.args {
+		e, err := in.explainPath(path)
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, e)
+	}
+	if o.json {
+		return 0, printJSON(map[string]any{"schema": schemaVersion, "paths": all})
+	}
+	for _, e := range all {
+		fmt.Println(e.text())
+		if e.Hint != "" {
+			fmt.Println("  hint: " + e.Hint)
+		}
+	}
+	return 0, nil
+}
+
+func (in *inputs) explainPath(given string) (explanation, error) {
+	path, err := policy.Canonical(absolute(given), hostfs.FS{})
+	if err != nil {
+		return explanation{}, fmt.Errorf("path %q: %w", given, err)
+	}
+	d := in.resolved.Decide(path)
+	e := explanation{Path: given, Resolved: path, Read: d.Access >= policy.Read, Write: d.Access == policy.ReadWrite, Access: d.Access}
+	if d.Root == nil {
+		e.Default = d.Access.String()
+	} else {
+		e.Root = &rootJSON{d.Root.List.String(), d.Root.Index, d.Root.Given, d.Root.Path, d.Root.Kind.String()}
+	}
+	if !e.Write && e.Read && in.opts.caches == "none" {
+		for _, dir := range in.hostCaches() {
+			if policy.Holds(dir, path) {
+				e.Hint = "this is a cache: --caches private gives the workspace its own, --caches host shares yours"
+			}
+		}
+	}
+	return e, nil
+}
+
+func (e explanation) text() string {
+	s := fmt.Sprintf("%q: %s", e.Path, e.Access)
+	if e.Resolved != e.Path {
+		s += fmt.Sprintf(" (%q)", e.Resolved)
+	}
+	if e.Root == nil {
+		return s + ", by default"
+	}
+	s += fmt.Sprintf(", by %s[%d] %q", e.Root.List, e.Root.Index, e.Root.Given)
+	if e.Root.Given != e.Root.Resolved {
+		s += fmt.Sprintf(" (%q)", e.Root.Resolved)
+	}
+	return s
+}
+
+func printJSON(v any) error {
+	out := json.NewEncoder(os.Stdout)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	if err := out.Encode(v); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return nil
+}

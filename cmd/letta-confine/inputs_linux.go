@@ -1,0 +1,289 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/internal/launch"
+	"github.com/letta-confine/letta-confine/policy"
+)
+
+// maxPolicy bounds a policy file; a thousand roots of the longest path fit.
+const maxPolicy = 16 << 20
+
+// inputs is all that a run depends on.
+type inputs struct {
+	opts     *options
+	env      []string // of the command
+	cwd      string   // where the command starts, canonical
+	cwdID    policy.ID
+	policy   policy.Policy // all sources together
+	resolved policy.Resolved
+
+	implied []string    // roots that the caller did not list
+	files   []inputFile // policy files, which the command must not change
+
+	cacheDir string // of --caches private; may have to be made
+}
+
+// inputFile is a file that the launcher read.
+type inputFile struct {
+	flag, given string
+	path        string // canonical
+	id          policy.ID
+}
+
+// gather reads and resolves everything, and refuses what contradicts itself.
+// Nothing has been created or changed when it fails.
+func gather(o *options) (*inputs, error) {
+	in := &inputs{opts: o, env: os.Environ()}
+	if err := in.directory(); err != nil {
+		return nil, err
+	}
+	p := &in.policy
+	for _, source := range o.policies {
+		q, err := in.read(source)
+		if err != nil {
+			return nil, err
+		}
+		p.Merge(q)
+	}
+	p.Merge(o.listed)
+	if !o.hasPolicy() {
+		if err := in.workspace(p); err != nil {
+			return nil, err
+		}
+	}
+	if err := in.caches(p); err != nil {
+		return nil, err
+	}
+	if err := in.resolve(); err != nil {
+		return nil, err
+	}
+	return in, in.check()
+}
+
+func (in *inputs) resolve() (err error) {
+	in.resolved, err = policy.Resolve(in.policy, hostfs.FS{})
+	return err
+}
+
+// create makes the directories that the caller asked for, and those that a
+// backend needs, and resolves the policy again. It returns what it made on behalf
+// of missing denied and readonly roots.
+func (in *inputs) create(needed []policy.Root) (made []string, err error) {
+	if in.cacheDir != "" {
+		if _, err := hostfs.Mkdir(in.cacheDir, 0o700); err != nil {
+			return nil, withHint(fmt.Errorf("--caches private: %w", err), "set XDG_CACHE_HOME to a directory that you can write")
+		}
+	}
+	if in.opts.createWritable {
+		for _, root := range in.resolved.Roots() {
+			if root.Kind != policy.Missing || root.Access() != policy.ReadWrite || root.NotDir {
+				continue
+			}
+			if _, err := hostfs.Mkdir(root.Path, 0o777); err != nil {
+				return nil, fmt.Errorf("--create-writable: %s %q: %w", root.List, root.Given, err)
+			}
+		}
+	}
+	for _, root := range needed {
+		dirs, err := hostfs.Mkdir(root.Path, 0o755)
+		made = append(made, dirs...)
+		if err != nil {
+			return made, fmt.Errorf("%s %q is not there, and must be: %w", root.List, root.Given, err)
+		}
+	}
+	return made, in.resolve()
+}
+
+// directory finds the physical working directory of the command.
+func (in *inputs) directory() error {
+	if dir := in.opts.chdir; dir != "" {
+		if err := unix.Chdir(dir); err != nil {
+			return fmt.Errorf("--chdir %q: %w", dir, err)
+		}
+		in.env = launch.Unsetenv(in.env, "PWD")
+	}
+	var err error
+	if in.cwd, err = getcwd(); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(".", &st); err != nil {
+		return fmt.Errorf("working directory: %w", err)
+	}
+	in.cwdID = policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
+	return nil
+}
+
+// getcwd asks the kernel; os.Getwd would believe $PWD.
+func getcwd() (string, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Getcwd(buf)
+	if err != nil {
+		return "", withHint(fmt.Errorf("working directory: %w", err), "it was removed or cannot be reached; start elsewhere, or pass --chdir DIR")
+	}
+	cwd := string(buf[:n-1])
+	if !strings.HasPrefix(cwd, "/") { // "(unreachable)/...", getcwd(3)
+		return "", withHint(errors.New("working directory cannot be reached from the root directory"), "start elsewhere, or pass --chdir DIR")
+	}
+	return cwd, nil
+}
+
+// read reads one --policy.
+func (in *inputs) read(source string) (policy.Policy, error) {
+	text, err := in.readText(source)
+	if err == nil {
+		var p policy.Policy
+		if p, err = policy.Parse(text); err == nil {
+			return p, nil
+		}
+	}
+	if hint := hintOf(err); hint != "" {
+		return policy.Policy{}, withHint(fmt.Errorf("policy %q: %w", source, err), hint)
+	}
+	return policy.Policy{}, fmt.Errorf("policy %q: %w", source, err)
+}
+
+func (in *inputs) readText(source string) ([]byte, error) {
+	if source == "-" {
+		text, err := launch.ReadAll(0, maxPolicy)
+		if err != nil {
+			return nil, err
+		}
+		null, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return nil, fmt.Errorf("/dev/null: %w", err)
+		}
+		defer unix.Close(null)
+		return text, unix.Dup3(null, 0, 0)
+	}
+	if fd, ok, err := descriptor(source); ok {
+		if err != nil {
+			return nil, err
+		}
+		defer unix.Close(fd)
+		return launch.ReadAll(fd, maxPolicy)
+	}
+	fd, err := hostfs.OpenPlain(source, unix.O_RDONLY, 0)
+	if err == unix.ELOOP {
+		return nil, withHint(errors.New("there is a symlink in its path"), "write the real path, or pass it as an open descriptor: --policy fd:N")
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	if hostfs.KindOf(st.Mode) != policy.File {
+		return nil, withHint(errors.New("not a regular file"), "pass it as an open descriptor: --policy fd:N")
+	}
+	path, err := policy.Canonical(absolute(source), hostfs.FS{})
+	if err != nil {
+		return nil, err
+	}
+	in.files = append(in.files, inputFile{"--policy", source, path, policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}})
+	return launch.ReadAll(fd, maxPolicy)
+}
+
+// descriptor reads "fd:N". ok is whether s has that form at all.
+func descriptor(s string) (fd int, ok bool, err error) {
+	digits, ok := strings.CutPrefix(s, "fd:")
+	if !ok {
+		return 0, false, nil
+	}
+	fd, err = strconv.Atoi(digits)
+	if err != nil || fd < 3 {
+		return 0, true, errors.New("want fd:N with N above 2")
+	}
+	return fd, true, nil
+}
+
+// absolute makes the path of a file of the launcher's own absolute, without
+// looking at links; the kernel refuses those.
+func absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	dir, err := getcwd()
+	if err != nil {
+		return path
+	}
+	return dir + "/" + path
+}
+
+// workspace is the policy without a policy: the current and the temporary
+// directory are written, everything is read.
+func (in *inputs) workspace(p *policy.Policy) error {
+	const hint = "start in the directory that the command works on, or say what it may write with --restrict-writes --writable DIR"
+	home, _ := launch.Getenv(in.env, "HOME")
+	if home != "" {
+		home = canonicalOr(home)
+	}
+	switch {
+	case in.cwd == "/":
+		return withHint(errors.New(`the working directory is "/", and all of it would be writable`), hint)
+	case home != "" && home != "/" && policy.Holds(in.cwd, home):
+		return withHint(fmt.Errorf("the working directory %q holds your home directory, and all of it would be writable", in.cwd), hint)
+	}
+	tmp, err := in.tempDir(home)
+	if err != nil {
+		return err
+	}
+	p.RestrictWrites = true
+	for _, dir := range []string{in.cwd, tmp} {
+		if err := p.Add(policy.Writable, dir); err != nil {
+			return err
+		}
+		in.implied = append(in.implied, dir)
+	}
+	return nil
+}
+
+// tempDir returns the temporary directory that the command will use.
+func (in *inputs) tempDir(home string) (string, error) {
+	dir, _ := launch.Getenv(in.env, "TMPDIR")
+	if dir == "" {
+		return "/tmp", nil
+	}
+	fail := func(reason string) (string, error) {
+		return "", withHint(fmt.Errorf("TMPDIR %q %s", dir, reason), "set TMPDIR to a directory of its own, or unset it to use /tmp")
+	}
+	if !filepath.IsAbs(dir) {
+		return fail("is not absolute")
+	}
+	path, err := policy.Canonical(dir, hostfs.FS{})
+	if err != nil {
+		return fail(fmt.Sprintf("cannot be resolved: %v", err))
+	}
+	info, err := hostfs.FS{}.Lstat(path)
+	switch {
+	case err != nil || info.Kind != policy.Dir:
+		return fail("is not a directory")
+	case path == "/":
+		return fail(`is "/"`)
+	case home != "" && policy.Holds(path, home):
+		return fail("holds your home directory")
+	case path != in.cwd && policy.Holds(path, in.cwd):
+		return fail("holds the working directory")
+	}
+	return path, nil
+}
+
+// canonicalOr is policy.Canonical where failing must not end the run.
+func canonicalOr(path string) string {
+	if c, err := policy.Canonical(path, hostfs.FS{}); err == nil {
+		return c
+	}
+	return path
+}

@@ -1,0 +1,98 @@
+// Letta-confine runs a command that can read and write only what a policy lets
+// it. See usage.go for the command line and docs/ for the rest.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/letta-confine/letta-confine/internal/launch"
+)
+
+// init keeps the main goroutine on the main thread. What a backend takes from
+// the launcher it takes from one thread, and that thread executes the command;
+// bubblewrap dies with the thread that started it.
+func init() { runtime.LockOSThread() }
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+// run is the whole program. It returns the exit status; a panic is a failure
+// of the launcher like any other, and never a status that a caller could take
+// for the command's.
+func run(args []string) (status int) {
+	defer func() {
+		if p := recover(); p != nil {
+			say("error", fmt.Sprintf("internal error: %v", p))
+			if os.Getenv("LETTA_CONFINE_TRACE") == "1" {
+				debug.PrintStack()
+			}
+			status = launch.ExitFailure
+		}
+	}()
+	if status, ok := stage(args); ok {
+		return status
+	}
+	if err := refuseSetID(); err != nil {
+		return fail(err)
+	}
+	status, err := dispatch(args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		fmt.Print(usage)
+		return 0
+	case err != nil:
+		return fail(err)
+	}
+	return status
+}
+
+// dispatch runs the subcommand, or the launcher itself when the first word is a
+// flag. Any other first word is an error: a command needs the "--" before it, or
+// a typing mistake in a subcommand would become a program to run.
+func dispatch(args []string) (int, error) {
+	if len(args) == 0 {
+		return 0, usageError("no command")
+	}
+	switch args[0] {
+	case "plan":
+		return plan(args[1:])
+	case "explain":
+		return explain(args[1:])
+	case "probe":
+		return probeHost(args[1:])
+	case "version", "--version":
+		fmt.Println("letta-confine " + version())
+		return 0, nil
+	case "help", "--help", "-h":
+		fmt.Print(usage)
+		return 0, nil
+	}
+	if !strings.HasPrefix(args[0], "-") {
+		return 0, usageError(fmt.Sprintf("unknown subcommand %q", args[0]))
+	}
+	return confine(args)
+}
+
+// version is what the build says of itself.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(unknown)"
+}
+
+// exitStatus returns the status for an error that ends the program.
+func exitStatus(err error) int {
+	if failed, ok := errors.AsType[*launch.ExecError](err); ok {
+		return failed.Status
+	}
+	return launch.ExitFailure
+}

@@ -1,0 +1,50 @@
+package main
+
+// usage is the answer to --help. A test holds it to the flag set, and runs its
+// examples.
+const usage = `usage: letta-confine [flags] -- command [argument ...]
+       letta-confine plan [flags] [--json] -- command [argument ...]
+       letta-confine explain [flags] [--json] path ...
+       letta-confine probe [--json]
+       letta-confine version
+
+Runs a command that can read and write only what a policy lets it. Without a
+policy flag the command may write the current directory and the temporary
+directory, and read everything.
+
+policy
+  --policy FILE|-|fd:N      read a policy file (repeats; lists add up)
+  --base-writable PATH      writable in spite of --restrict-writes
+  --deny PATH               neither read nor written
+  --read-only PATH          read and not written
+  --writable PATH           read and written
+  --restrict-writes         what no root holds is not written
+  --caches none|private|host
+                            where build tools may keep their caches
+backend
+  --backend auto|bwrap|landlock
+  --prefer strong|fast      with auto: bwrap first, or Landlock where it suffices
+  --require full|contents|any
+                            the least enforcement that is accepted
+  --on-unavailable fail|run what to do where no backend can confine
+  --allow-over-denial       with auto: take Landlock though it refuses too much
+  --bwrap PATH              the bubblewrap to use
+  --missing-denied create|refuse
+                            what to do about a denied root that is not there
+  --create-writable         make missing writable roots
+  --max-siblings N          most files that Landlock grants beside the roots
+process
+  --chdir DIR               start the command there
+  --keep-fd N               let the command inherit a descriptor (repeats)
+output
+  --report FILE|fd:N        write what happened as JSON, one event a line
+  --quiet                   no warnings
+  --json                    with plan and explain: print JSON
+
+exit status: the command's own; 125 the launcher failed and the command never
+ran; 126 the command cannot run; 127 it was not found; 128+n signal n ended it
+
+examples:
+  letta-confine -- make test
+  letta-confine --deny "$HOME/.ssh" -- ls -a "$HOME"
+`
