@@ -1,0 +1,47 @@
+# letta-confine: build, test and measure. Every target works offline once its
+# modules and tools have been fetched.
+GO        ?= go
+VERSION   ?=
+export CGO_ENABLED = 0
+export GOFLAGS     = -trimpath
+GOFUMPT     = $(GO) run mvdan.cc/gofumpt@v0.12.0
+STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: build setup test check lint integration fuzz golden bench demo repro cross ci
+
+build:
+	$(GO) build -ldflags '-s -w' -o bin/letta-confine ./cmd/letta-confine
+
+setup: ## install what the tests need and this machine lacks
+	./.ci/setup
+
+test: setup ## everything, nothing skipped
+	CONFINE_REQUIRE=bwrap,landlock,userns,root,tools $(GO) test -count=1 -shuffle=on -timeout 10m ./...
+
+check: ## what needs neither network, root, user namespaces nor packages; the rest is skipped by name
+	$(GO) test -shuffle=on ./...
+
+lint:
+	@out=$$($(GOFUMPT) -l .); test -z "$$out" || { echo "gofumpt would change:"; echo "$$out"; exit 1; }
+	for os in linux darwin windows; do GOOS=$$os $(GO) vet ./... || exit 1; done
+	for os in linux darwin; do GOOS=$$os $(STATICCHECK) ./... || exit 1; done
+
+integration:
+	$(GO) test -count=1 ./integration/...
+
+fuzz: ## ten seconds a target
+	./.ci/fuzz 10s
+
+golden:
+	$(GO) test ./bwrap ./landlock ./seatbelt -update
+
+bench: build
+	$(GO) run ./internal/bench -launcher bin/letta-confine
+
+demo: build
+	./.ci/demo bin/letta-confine
+
+repro: ## build twice in two folders and compare
+	./.ci/repro
+
+ci: lint test repro
