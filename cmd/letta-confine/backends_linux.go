@@ -169,15 +169,8 @@ func (in *inputs) protect(helper bwrap.Helper) []bwrap.Protected {
 
 func (in *inputs) landlock() backend {
 	abi, err := landlock.ABI()
-	switch {
-	case errors.Is(err, unix.ENOSYS):
-		return backend{err: landlock.ErrABI}
-	case errors.Is(err, unix.EOPNOTSUPP):
-		return backend{err: withHint(errors.New("not enabled at boot"), "add landlock to the kernel's lsm= argument")}
-	case errors.Is(err, unix.EPERM):
-		return backend{err: withHint(errors.New("a seccomp filter forbids it"), "let the container's seccomp profile allow the landlock_* system calls")}
-	case err != nil:
-		return backend{err: err}
+	if err != nil {
+		return backend{err: landlockError(err)}
 	}
 	rs, err := landlock.New(in.resolved, landlock.Host{ABI: abi, List: landlock.List, MaxSiblings: in.opts.maxSiblings})
 	if errors.Is(err, landlock.ErrSiblings) {
@@ -193,4 +186,17 @@ func (in *inputs) landlock() backend {
 		}
 	}
 	return b
+}
+
+// landlockError explains why the kernel would not say which Landlock it has.
+func landlockError(err error) error {
+	switch {
+	case errors.Is(err, unix.ENOSYS):
+		return withHint(landlock.ErrABI, "Linux 5.13 and later can have it")
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return withHint(errors.New("Landlock was not enabled at boot"), "add landlock to the kernel's lsm= argument")
+	case errors.Is(err, unix.EPERM):
+		return withHint(errors.New("a seccomp filter forbids Landlock"), "let the container's seccomp profile allow the landlock_* system calls")
+	}
+	return err
 }

@@ -12,14 +12,21 @@ import (
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/internal/supervise"
 	"github.com/letta-confine/letta-confine/landlock"
+	"github.com/letta-confine/letta-confine/probe"
 )
 
-// stage runs the inner stage when this process is one.
+// stage runs one of the stages of the program that it starts itself.
 func stage(args []string) (status int, ok bool) {
-	if len(args) == 0 || args[0] != inner.Word {
-		return 0, false
+	switch {
+	case len(args) > 0 && args[0] == inner.Word:
+		return inner.Main(args[1:]), true
+	case len(args) == 2 && args[0] == probe.Word:
+		if probe.Stage(args[1]) != nil {
+			return launch.ExitFailure, true
+		}
+		return 0, true
 	}
-	return inner.Main(args[1:]), true
+	return 0, false
 }
 
 // refuseSetID ends a launcher that has more rights than its caller: what it
