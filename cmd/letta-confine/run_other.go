@@ -1,0 +1,20 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"runtime"
+)
+
+// errPlatform is the answer of a system for which this build has no backend: a
+// refusal, because to run the command unconfined is never a fallback.
+var errPlatform = withHint(errors.New("platform-unsupported: no backend confines commands on "+runtime.GOOS),
+	"run it on Linux")
+
+func stage([]string) (int, bool)      { return 0, false }
+func refuseSetID() error              { return nil }
+func confine([]string) (int, error)   { return 0, errPlatform }
+func plan([]string) (int, error)      { return 0, errPlatform }
+func explain([]string) (int, error)   { return 0, errPlatform }
+func probeHost([]string) (int, error) { return 0, errPlatform }
