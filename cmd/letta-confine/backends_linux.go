@@ -28,7 +28,7 @@ type backend struct {
 
 	helper  bwrap.Helper
 	plan    bwrap.Plan
-	ruleset landlock.Ruleset
+	ruleset landlock.Ruleset // Landlock's own, or the layer inside bubblewrap
 }
 
 // backends returns the mechanisms that the caller would accept for this policy,
@@ -130,7 +130,11 @@ func (in *inputs) bubblewrap() backend {
 	if err != nil {
 		return fail(err)
 	}
-	host := bwrap.Host{Privileged: held != 0, Protect: in.protect(helper)}
+	abi, err := landlock.ABI()
+	if err != nil {
+		abi = 0 // bwrap.New then does with a pid namespace what the layer would do
+	}
+	host := bwrap.Host{Privileged: held != 0, Layered: abi > 0, Protect: in.protect(helper)}
 	if host.Privileged {
 		// CAP_SETPCAP goes to the inner stage, which drops it.
 		for _, c := range harden.Within(append(slices.Clone(harden.Kept), harden.SetPCap), held) {
@@ -150,7 +154,11 @@ func (in *inputs) bubblewrap() backend {
 		return fail(withHint(fmt.Errorf("%s %q is not there", plan.Create[0].List, plan.Create[0].Given),
 			"create it first, or pass --missing-denied create"))
 	}
-	return backend{enforcement: plan.Enforcement, skipped: plan.Skipped, helper: helper, plan: plan}
+	b := backend{enforcement: plan.Enforcement, skipped: plan.Skipped, helper: helper, plan: plan}
+	if abi > 0 {
+		b.ruleset = landlock.Inside(in.resolved, abi)
+	}
+	return b
 }
 
 // protect lists the files that decide what the next run may do.

@@ -77,11 +77,11 @@ func (in *inputs) planOf(b *backend) planJSON {
 	}
 	p := planJSON{event: planEvent(b)}
 	p.Schema = schemaVersion
+	p.ABI, p.Handled, p.Siblings = b.ruleset.ABI, b.ruleset.Handled.String(), b.ruleset.Siblings
+	for _, g := range b.ruleset.Grants {
+		p.Rules = append(p.Rules, grantJSON{g.Path, g.Rights.String()})
+	}
 	if b.name == "landlock" {
-		p.ABI, p.Handled, p.Siblings = b.ruleset.ABI, b.ruleset.Handled.String(), b.ruleset.Siblings
-		for _, g := range b.ruleset.Grants {
-			p.Rules = append(p.Rules, grantJSON{g.Path, g.Rights.String()})
-		}
 		for _, c := range harden.Kept {
 			p.Capabilities = append(p.Capabilities, c.Name)
 		}

@@ -176,7 +176,7 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		Args:  b.plan.Args,
 		Inner: inner.Plan{
 			Argv: in.opts.args, Env: launch.Setenv(in.env, marker, b.name),
-			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs,
+			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs, Layer: b.ruleset,
 		},
 		Started: func(p inner.Proof) error { return rep.started(p.MountNamespace) },
 	})

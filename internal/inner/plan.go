@@ -19,6 +19,7 @@ import (
 	"errors"
 
 	"github.com/letta-confine/letta-confine/bwrap"
+	"github.com/letta-confine/letta-confine/landlock"
 	"github.com/letta-confine/letta-confine/policy"
 )
 
@@ -36,6 +37,9 @@ type Plan struct {
 	Keep   []int  // descriptors that the command inherits, besides 0, 1 and 2
 	Stderr int    // the descriptor that becomes 2; bubblewrap's own is the supervisor's
 	Mask   uint64 // the signals that the command starts with blocked
+
+	// Layer is the Landlock domain inside the sandbox; none where its ABI is 0.
+	Layer landlock.Ruleset
 }
 
 // Messages on the control socket. Each is one packet: a letter and a text.
@@ -66,10 +70,27 @@ func (p Plan) Encode() []byte {
 	}
 	e.number(uint64(p.Stderr))
 	e.number(p.Mask)
+	e.number(uint64(p.Layer.ABI))
+	e.number(uint64(p.Layer.Handled))
+	e.number(uint64(len(p.Layer.Grants)))
+	for _, g := range p.Layer.Grants {
+		e.string(g.Path)
+		e.number(uint64(g.Rights))
+		e.id(g.ID)
+		e.bool(g.Optional)
+	}
 	return e.out
 }
 
 type encoder struct{ out []byte }
+
+func (e *encoder) bool(b bool) {
+	if b {
+		e.number(1)
+	} else {
+		e.number(0)
+	}
+}
 
 func (e *encoder) number(n uint64) { e.out = binary.AppendUvarint(e.out, n) }
 
@@ -107,6 +128,13 @@ func decode(data []byte) (p Plan, err error) {
 	}
 	p.Stderr = int(d.number())
 	p.Mask = d.number()
+	p.Layer.ABI = int(d.number())
+	p.Layer.Handled = landlock.Rights(d.number())
+	for n := d.number(); n > 0 && !d.failed; n-- {
+		p.Layer.Grants = append(p.Layer.Grants, landlock.Grant{
+			Path: d.string(), Rights: landlock.Rights(d.number()), ID: d.id(), Optional: d.number() == 1,
+		})
+	}
 	if d.failed || len(d.rest) > 0 || len(p.Argv) == 0 {
 		return Plan{}, errPlan
 	}

@@ -79,6 +79,11 @@ func confine(p Plan) (Proof, error) {
 			return Proof{}, fmt.Errorf("root %q: %w", c.Path, err)
 		}
 	}
+	if p.Layer.ABI > 0 {
+		if err := p.Layer.Restrict(); err != nil {
+			return Proof{}, fmt.Errorf("landlock: %w", err)
+		}
+	}
 	if err := harden.Drop(); err != nil {
 		return Proof{}, err
 	}
