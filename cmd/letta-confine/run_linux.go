@@ -218,7 +218,7 @@ func (in *inputs) startLandlock(rep *report, b *backend) error {
 	if err := b.ruleset.Restrict(); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
-	if err := harden.Drop(); err != nil {
+	if err := harden.Apply(); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	if err := rep.started(""); err != nil {

@@ -20,6 +20,20 @@ func header() *unix.CapUserHeader {
 	return &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 }
 
+// Apply takes from the calling thread what no confined command keeps:
+// capabilities, then system calls. The thread has no_new_privs; the caller stays
+// on it and executes from it.
+func Apply() error {
+	held, err := Permitted()
+	if err != nil {
+		return err
+	}
+	if err := Drop(); err != nil {
+		return err
+	}
+	return Filter(held != 0)
+}
+
 // Drop takes every capability but Kept from the calling thread: from the
 // bounding set, so that no program it executes can gain one, then from the
 // ambient, inheritable, permitted and effective sets. The caller must stay on the

@@ -1,5 +1,5 @@
 // Package harden holds what both Linux backends take from a command beyond its
-// paths: capabilities now, as data in one place.
+// paths: capabilities and system calls, each as data in one place.
 //
 // A mount namespace or a Landlock domain says what paths mean. Root's
 // capabilities reach around both: CAP_SYS_ADMIN unmounts a mask, CAP_SYS_PTRACE

@@ -84,7 +84,7 @@ func confine(p Plan) (Proof, error) {
 			return Proof{}, fmt.Errorf("landlock: %w", err)
 		}
 	}
-	if err := harden.Drop(); err != nil {
+	if err := harden.Apply(); err != nil {
 		return Proof{}, err
 	}
 	var mask unix.Sigset_t
