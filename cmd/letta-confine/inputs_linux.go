@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/internal/inner"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
 )
@@ -29,6 +30,8 @@ type inputs struct {
 
 	implied []string    // roots that the caller did not list
 	files   []inputFile // policy files, which the command must not change
+
+	again []inner.Reopen // standard descriptors to open again inside the sandbox
 
 	cacheDir string // of --caches private; may have to be made
 }

@@ -72,6 +72,9 @@ func confine(args []string) (int, error) {
 		return 0, err
 	}
 	in.env = launch.Unsetenv(in.env, sentinel)
+	if in.again, err = in.checkStdio(); err != nil {
+		return 0, err
+	}
 	if !in.resolved.Restricts() {
 		return in.unconfined(rep, "nothing-to-restrict", "the policy restricts nothing, and the command runs unconfined")
 	}
@@ -176,7 +179,7 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		Args:  b.plan.Args,
 		Inner: inner.Plan{
 			Argv: in.opts.args, Env: launch.Setenv(in.env, marker, b.name),
-			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs, Layer: b.ruleset,
+			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs, Layer: b.ruleset, Again: in.again,
 		},
 		Started: func(p inner.Proof) error { return rep.started(p.MountNamespace) },
 	})

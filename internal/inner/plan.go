@@ -38,8 +38,20 @@ type Plan struct {
 	Stderr int    // the descriptor that becomes 2; bubblewrap's own is the supervisor's
 	Mask   uint64 // the signals that the command starts with blocked
 
+	// Again are the standard descriptors that must be opened anew, so that they
+	// belong to the sandbox's mounts.
+	Again []Reopen
+
 	// Layer is the Landlock domain inside the sandbox; none where its ABI is 0.
 	Layer landlock.Ruleset
+}
+
+// Reopen is a regular file behind a standard descriptor.
+type Reopen struct {
+	FD    int
+	Path  string
+	Flags int // as fcntl(2), F_GETFL gives them
+	ID    policy.ID
 }
 
 // Messages on the control socket. Each is one packet: a letter and a text.
@@ -70,6 +82,13 @@ func (p Plan) Encode() []byte {
 	}
 	e.number(uint64(p.Stderr))
 	e.number(p.Mask)
+	e.number(uint64(len(p.Again)))
+	for _, r := range p.Again {
+		e.number(uint64(r.FD))
+		e.string(r.Path)
+		e.number(uint64(r.Flags))
+		e.id(r.ID)
+	}
 	e.number(uint64(p.Layer.ABI))
 	e.number(uint64(p.Layer.Handled))
 	e.number(uint64(len(p.Layer.Grants)))
@@ -128,6 +147,9 @@ func decode(data []byte) (p Plan, err error) {
 	}
 	p.Stderr = int(d.number())
 	p.Mask = d.number()
+	for n := d.number(); n > 0 && !d.failed; n-- {
+		p.Again = append(p.Again, Reopen{FD: int(d.number()), Path: d.string(), Flags: int(d.number()), ID: d.id()})
+	}
 	p.Layer.ABI = int(d.number())
 	p.Layer.Handled = landlock.Rights(d.number())
 	for n := d.number(); n > 0 && !d.failed; n-- {

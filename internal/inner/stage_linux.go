@@ -79,6 +79,11 @@ func confine(p Plan) (Proof, error) {
 			return Proof{}, fmt.Errorf("root %q: %w", c.Path, err)
 		}
 	}
+	for _, r := range p.Again {
+		if err := r.reopen(); err != nil {
+			return Proof{}, fmt.Errorf("standard descriptor %d, the file %q: %w", r.FD, r.Path, err)
+		}
+	}
 	if p.Layer.ABI > 0 {
 		if err := p.Layer.Restrict(); err != nil {
 			return Proof{}, fmt.Errorf("landlock: %w", err)
@@ -93,6 +98,34 @@ func confine(p Plan) (Proof, error) {
 		return Proof{}, fmt.Errorf("signal mask: %w", err)
 	}
 	return prove()
+}
+
+// reopen puts the same file, at the same offset, but reached through the
+// sandbox's own mounts, in the descriptor's place.
+func (r Reopen) reopen() error {
+	offset, err := unix.Seek(r.FD, 0, unix.SEEK_CUR)
+	if err != nil {
+		return err
+	}
+	fd, err := hostfs.OpenPlain(r.Path, r.Flags&(unix.O_ACCMODE|unix.O_APPEND|unix.O_NOATIME), 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if (policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}) != r.ID {
+		return errChanged
+	}
+	if _, err := unix.Seek(fd, offset, unix.SEEK_SET); err != nil {
+		return err
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, r.Flags); err != nil {
+		return err
+	}
+	return unix.Dup3(fd, r.FD, 0)
 }
 
 // errChanged says that a path no longer leads to what the policy was resolved
