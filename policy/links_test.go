@@ -54,6 +54,11 @@ func TestLinks(t *testing.T) {
 			"/h/agents/alice/planted", "/h/agents/bob/memory",
 		},
 		{
+			"planted link below the denied root that leads out of it",
+			policy.Policy{Denied: []string{"/h/agents"}, Writable: []string{"/h/agents/alice/outside"}, RestrictWrites: true},
+			"/h/agents/alice/outside", "/etc",
+		},
+		{
 			"planted link that leads from one denied root into another",
 			policy.Policy{Denied: []string{"/h/agents/alice", "/h/agents/bob"}, ReadOnly: []string{"/h/agents/alice/planted"}, RestrictWrites: true},
 			"/h/agents/alice/planted", "/h/agents/bob/memory",

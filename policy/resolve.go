@@ -51,9 +51,10 @@ type Resolved struct {
 //   - where a denied root and a carve-out have the same path, or "/" is denied;
 //   - where a base or writable root is /dev, or at or below /proc or /sys: a
 //     bind there would lift the covers off the kernel's control files;
-//   - where a carve-out below a denied root is reached through a symlink that
-//     lies below that root, or that leads into it from elsewhere: an earlier
-//     confined run can have planted it, to have another tree carved out;
+//   - where a readonly or writable root is reached through a symlink that lies
+//     below a denied root, wherever it leads, or that leads into a denied root
+//     from elsewhere: an earlier confined run can have planted it, to have
+//     another tree carved out;
 //   - where any root but a base root is reached through a symlink in a directory
 //     that the command may change, both by the policy and by the caller's own
 //     rights: the command could re-point it before the next run;
@@ -200,7 +201,7 @@ func (r Resolved) checkLinks(root *Root, spellings map[string][]string, fsys FS)
 	carve := root.List == ReadOnly || root.List == Writable
 	for _, link := range root.links {
 		for _, d := range r.roots {
-			if carve && d.List == Denied && holdsStrictly(d.Path, root.Path) && Holds(d.Path, link) {
+			if carve && d.List == Denied && Holds(d.Path, link) {
 				return refuse(link)
 			}
 		}
