@@ -134,6 +134,21 @@ func TestLinks(t *testing.T) {
 			"", "", // the caller may change /h, the policy does not let it; "/" is the other way round
 		},
 		{
+			"a second link of the same denied root that could be re-pointed",
+			policy.Policy{Denied: []string{"/srv/data", "/h/data"}},
+			"/h/data", "/srv/data",
+		},
+		{
+			"the same in the other order",
+			policy.Policy{Denied: []string{"/h/data", "/srv/data"}},
+			"/h/data", "/srv/data",
+		},
+		{
+			"a readonly root through a link, at the path of a writable one",
+			policy.Policy{ReadOnly: []string{"/h/data"}, Writable: []string{"/srv/data"}},
+			"/h/data", "/srv/data",
+		},
+		{
 			"a canonical root has no link",
 			policy.Policy{Denied: []string{"/h/agents"}, Writable: []string{"/h/agents/alice/memory"}},
 			"", "",

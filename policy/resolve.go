@@ -61,18 +61,18 @@ type Resolved struct {
 //   - where resolving fails: a loop, a directory that cannot be searched.
 func Resolve(p Policy, fsys FS) (Resolved, error) {
 	w := newWalker(fsys)
-	var roots []Root
+	var all []Root
 	for _, l := range Lists() {
 		for i, given := range p.Roots(l) {
 			root, err := resolveRoot(w, l, i, given)
 			if err != nil {
 				return Resolved{}, err
 			}
-			roots = append(roots, root)
+			all = append(all, root)
 		}
 	}
-	spellings := spellingsOf(roots)
-	roots, err := foldEqual(roots)
+	spellings := spellingsOf(all)
+	roots, err := foldEqual(all)
 	if err != nil {
 		return Resolved{}, err
 	}
@@ -91,7 +91,11 @@ func Resolve(p Policy, fsys FS) (Resolved, error) {
 	for i := range r.roots {
 		root := &r.roots[i]
 		root.Creatable = root.Kind == Missing && r.Decide(root.Existing).Access == ReadWrite
-		if err := r.checkLinks(root, spellings, fsys); err != nil {
+	}
+	// Also the roots that were folded away: a link re-pointed to where another
+	// root stands would take its own root out of the policy unseen.
+	for i := range all {
+		if err := r.checkLinks(&all[i], spellings, fsys); err != nil {
 			return Resolved{}, err
 		}
 	}
