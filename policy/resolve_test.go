@@ -23,6 +23,10 @@ func resolveTree() *sim.Tree {
 		Link("/h/u/up", "real/../other").
 		Link("/h/u/dangling", "gone/x").
 		Link("/h/u/tofile", "file").
+		Link("/h/u/slash", "file/").
+		Link("/h/u/toslash", "slash").
+		Link("/h/u/dot", "file/.").
+		Link("/h/u/dirslash", "real/").
 		Link("/h/u/toroot", "/").
 		Link("/h/u/loop", "loop").
 		Link("/h/u/ping", "pong").
@@ -56,6 +60,8 @@ func TestResolvePath(t *testing.T) {
 		{"below a dangling link", "/h/u/dangling/y", "/h/u/gone/x/y", policy.Missing, "/h/u"},
 		{"trailing slash on a directory", "/h/u/real/", "/h/u/real", policy.Dir, "/h/u/real"},
 		{"trailing slash on a link to a directory", "/h/u/link/", "/h/u/real", policy.Dir, "/h/u/real"},
+		{"trailing slash in a link's text", "/h/u/dirslash", "/h/u/real", policy.Dir, "/h/u/real"},
+		{"trailing slash in the text of a link in the middle", "/h/u/dirslash/sub", "/h/u/real/sub", policy.Dir, "/h/u/real/sub"},
 		{"trailing dot on a directory", "/h/u/real/.", "/h/u/real", policy.Dir, "/h/u/real"},
 		{"trailing slash on a missing name", "/h/u/new/", "/h/u/new", policy.Missing, "/h/u"},
 		{"empty components", "//h///u//real", "/h/u/real", policy.Dir, "/h/u/real"},
@@ -131,6 +137,9 @@ func TestResolvePathErrors(t *testing.T) {
 		{"trailing slash on a file", "/h/u/file/", policy.ErrNotDir},
 		{"trailing dot on a file", "/h/u/file/.", policy.ErrNotDir},
 		{"trailing slash on a link to a file", "/h/u/tofile/", policy.ErrNotDir},
+		{"link whose text ends in a slash, to a file", "/h/u/slash", policy.ErrNotDir},
+		{"link whose text ends in a dot, to a file", "/h/u/dot", policy.ErrNotDir},
+		{"link to such a link", "/h/u/toslash", policy.ErrNotDir},
 		{"trailing slash on a device", "/dev/kvm/", policy.ErrNotDir},
 		{".. after a file", "/h/u/file/..", policy.ErrNotDir},
 		{".. after a missing name", "/h/u/new/../real", policy.ErrDotDot},
