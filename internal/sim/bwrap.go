@@ -23,6 +23,8 @@ import (
 //
 //   - on an option that it does not know;
 //   - where bubblewrap would make a mount point on the host;
+//   - where --remount-ro names a mount that a later one covers: bubblewrap can
+//     let that pass, and nothing is sealed;
 //   - where a path leads through a symlink.
 func Bwrap(argv []string, tree *Tree, fds map[int]string) (View, error) {
 	b := bwrap{
@@ -212,11 +214,16 @@ func (b *bwrap) remount(args []string) error {
 		return err
 	}
 	m := &b.mounts[b.holder(args[0])]
-	if m.point != args[0] {
-		return errors.New("not a mount point")
+	if m.point == args[0] {
+		m.ro = true
+		return nil
 	}
-	m.ro = true
-	return nil
+	for _, m := range b.mounts {
+		if m.point == args[0] {
+			return errors.New("the mount is covered")
+		}
+	}
+	return errors.New("not a mount point")
 }
 
 // mount puts m in place, over something of its own kind: a directory over a

@@ -168,7 +168,7 @@ func TestBwrapRefuses(t *testing.T) {
 		{"a mount point below a file", "--bind / / --tmpfs /a/f/x", "through a file"},
 		{"dir over a file", "--bind / / --dir /a/f", "not a directory"},
 		{"remount-ro of what is no mount point", "--bind / / --remount-ro /a", "not a mount point"},
-		{"remount-ro of a mount that is covered", "--bind / / --tmpfs /a/b --tmpfs /a --remount-ro /a/b", "not a mount point"},
+		{"remount-ro of a mount that is covered", "--bind / / --tmpfs /a/b --tmpfs /a --remount-ro /a/b", "is covered"},
 		{"perms before an option that makes nothing", "--perms 0755 --bind / /", "--perms or --size before it"},
 		{"perms at the end", "--bind / / --perms 0755", "is last"},
 		{"perms that are not octal", "--perms 9 --tmpfs /a", "invalid syntax"},
@@ -188,27 +188,28 @@ func TestBwrapRefuses(t *testing.T) {
 }
 
 func TestViewNames(t *testing.T) {
-	argv := "--bind / / --bind /a /a --tmpfs /a/b --bind /a/b/c /a/b/c --remount-ro /a/b --bind /a/d /ab"
+	argv := "--bind / / --bind /a /a --tmpfs /a/b --bind /a/b/c /a/b/c --remount-ro /a/b --ro-bind /a/d /ab"
 	v, err := sim.Bwrap(strings.Fields(argv), hostTree(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		path, shows    string
-		point, visible bool
+		path, shows           string
+		write, point, visible bool
 	}{
-		{"/", "/", true, true},
-		{"/a", "/a", true, true},
-		{"/a/d", "/a/d", false, true},
-		{"/a/none", "/a/none", false, false},
-		{"/a/b", "", true, true},
-		{"/a/b/none", "", false, false},
-		{"/a/b/c", "/a/b/c", true, true},
-		{"/ab", "/a/d", true, true},
-		{"/ab/x", "/a/d/x", false, false},
+		{"/", "/", true, true, true},
+		{"/a", "/a", true, true, true},
+		{"/a/d", "/a/d", true, false, true},
+		{"/a/disk", "/a/disk", false, false, true},
+		{"/a/none", "/a/none", true, false, false},
+		{"/a/b", "", false, true, true},
+		{"/a/b/none", "", false, false, false},
+		{"/a/b/c", "/a/b/c", true, true, true},
+		{"/ab", "/a/d", false, true, true},
+		{"/ab/x", "/a/d/x", false, false, false},
 	} {
-		if got, _ := v.Shows(tt.path); got != tt.shows {
-			t.Errorf("Shows(%q) = %q, want %q", tt.path, got, tt.shows)
+		if got, write := v.Shows(tt.path); got != tt.shows || write != tt.write {
+			t.Errorf("Shows(%q) = %q, %v, want %q, %v", tt.path, got, write, tt.shows, tt.write)
 		}
 		if got := v.IsMountPoint(tt.path); got != tt.point {
 			t.Errorf("IsMountPoint(%q) = %v, want %v", tt.path, got, tt.point)

@@ -65,14 +65,15 @@ func (v View) Void(path string) bool {
 	return m.kind == tmpfs && !m.ro
 }
 
-// Shows returns the host's path whose content the view has at path, and false
-// where there is none, as on a tmpfs.
-func (v View) Shows(path string) (hostPath string, ok bool) {
+// Shows returns the host's path whose content the view has at path, and whether
+// a write there reaches it. The path is "" where there is none, as on a tmpfs.
+func (v View) Shows(path string) (hostPath string, write bool) {
 	m := v.mounts[v.holder(path)]
 	if m.kind == tmpfs || m.kind == devpts {
 		return "", false
 	}
-	return rebase(path, m.point, m.source), true
+	hostPath = rebase(path, m.point, m.source)
+	return hostPath, !m.readOnly(v.tree, hostPath) && !m.refusesDevice(v.tree, hostPath)
 }
 
 // IsMountPoint reports whether a mount stands at path and can be reached. The
