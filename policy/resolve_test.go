@@ -22,6 +22,7 @@ func resolveTree() *sim.Tree {
 		Link("/h/u/two", "link/sub").
 		Link("/h/u/up", "real/../other").
 		Link("/h/u/dangling", "gone/x").
+		Link("/h/u/absgone", "/gone/x").
 		Link("/h/u/tofile", "file").
 		Link("/h/u/slash", "file/").
 		Link("/h/u/toslash", "slash").
@@ -57,6 +58,7 @@ func TestResolvePath(t *testing.T) {
 		{".. above the root", "/../../h", "/h", policy.Dir, "/h"},
 		{"link to the root", "/h/u/toroot/h", "/h", policy.Dir, "/h"},
 		{"dangling link counts as its target", "/h/u/dangling", "/h/u/gone/x", policy.Missing, "/h/u"},
+		{"dangling link to elsewhere", "/h/u/absgone", "/gone/x", policy.Missing, "/"},
 		{"below a dangling link", "/h/u/dangling/y", "/h/u/gone/x/y", policy.Missing, "/h/u"},
 		{"trailing slash on a directory", "/h/u/real/", "/h/u/real", policy.Dir, "/h/u/real"},
 		{"trailing slash on a link to a directory", "/h/u/link/", "/h/u/real", policy.Dir, "/h/u/real"},
