@@ -54,27 +54,28 @@ type Resolved struct {
 //   - where a denied root and a carve-out have the same path, or "/" is denied;
 //   - where a base or writable root is /dev, or at or below /proc or /sys: a
 //     bind there would lift the covers off the kernel's control files;
-//   - where a carve-out below a denied root is reached through a symlink that
-//     lies below that root, or that leads into it from elsewhere: an earlier
-//     confined run can have planted it, to have another tree carved out;
+//   - where a readonly or writable root is reached through a symlink that lies
+//     below a denied root, wherever it leads, or that leads into a denied root
+//     from elsewhere: an earlier confined run can have planted it, to have
+//     another tree carved out;
 //   - where any root but a base root is reached through a symlink in a directory
 //     that the command may change, both by the policy and by the caller's own
 //     rights: the command could re-point it before the next run;
 //   - where resolving fails: a loop, a directory that cannot be searched.
 func Resolve(p Policy, fsys FS) (Resolved, error) {
 	w := newWalker(fsys)
-	var roots []Root
+	var all []Root
 	for _, l := range Lists() {
 		for i, given := range p.Roots(l) {
 			root, err := resolveRoot(w, l, i, given)
 			if err != nil {
 				return Resolved{}, err
 			}
-			roots = append(roots, root)
+			all = append(all, root)
 		}
 	}
-	spellings := spellingsOf(roots)
-	roots, err := foldEqual(roots)
+	spellings := spellingsOf(all)
+	roots, err := foldEqual(all)
 	if err != nil {
 		return Resolved{}, err
 	}
@@ -93,7 +94,11 @@ func Resolve(p Policy, fsys FS) (Resolved, error) {
 	for i := range r.roots {
 		root := &r.roots[i]
 		root.Creatable = root.Kind == Missing && r.Decide(root.Existing).Access == ReadWrite
-		if err := r.checkLinks(root, spellings, fsys); err != nil {
+	}
+	// Also the roots that were folded away: a link re-pointed to where another
+	// root stands would take its own root out of the policy unseen.
+	for i := range all {
+		if err := r.checkLinks(&all[i], spellings, fsys); err != nil {
 			return Resolved{}, err
 		}
 	}
@@ -203,7 +208,7 @@ func (r Resolved) checkLinks(root *Root, spellings map[string][]string, fsys FS)
 	carve := root.List == ReadOnly || root.List == Writable
 	for _, link := range root.links {
 		for _, d := range r.roots {
-			if carve && d.List == Denied && holdsStrictly(d.Path, root.Path) && Holds(d.Path, link) {
+			if carve && d.List == Denied && Holds(d.Path, link) {
 				return refuse(link)
 			}
 		}

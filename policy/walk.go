@@ -55,7 +55,7 @@ func (w *walker) walk(path string) (place, error) {
 	if at.info, err = w.lstat("/"); err != nil {
 		return place{}, err
 	}
-	rest := path
+	rest, wantDir := path, asksForDir(path)
 	for rest != "" {
 		var name string
 		name, rest, _ = strings.Cut(rest, "/")
@@ -114,9 +114,11 @@ func (w *walker) walk(path string) (place, error) {
 				return place{}, err
 			}
 		}
+		// The text of a link in the last place can ask for a directory too.
+		wantDir = wantDir || rest == "" && asksForDir(target)
 		rest = target + "/" + rest
 	}
-	if asksForDir(path) && at.info.Kind != Dir && at.info.Kind != Missing {
+	if wantDir && at.info.Kind != Dir && at.info.Kind != Missing {
 		return place{}, ErrNotDir
 	}
 	return at, nil

@@ -1,0 +1,205 @@
+package policy_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/letta-confine/letta-confine/internal/sim"
+	"github.com/letta-confine/letta-confine/policy"
+)
+
+// linkTree is a home with agents' directories, and links into, out of and past
+// them. Only /h and what lies below it can be changed by the caller.
+func linkTree() *sim.Tree {
+	t := sim.NewTree().
+		Dirs("/h/agents/alice/memory", "/h/agents/bob/memory", "/h/work", "/srv/data/x", "/etc").
+		Link("/h/agents/alice/planted", "../bob/memory").
+		Link("/h/agents/alice/outside", "/etc").
+		Link("/h/memory", "agents/bob/memory").
+		Link("/h/data", "/srv/data").
+		Link("/safe", "/h/agents").
+		Link("/deep", "/h/agents/bob").
+		Link("/srv/again", "data")
+	t.CanReplace = func(dir string) bool { return dir == "/h" || strings.HasPrefix(dir, "/h/") }
+	return t
+}
+
+func TestLinks(t *testing.T) {
+	tests := []struct {
+		name string
+		p    policy.Policy
+		link string // the link that the error names; "" where there is no error
+		real string // the path that the hint offers
+	}{
+		{
+			"carve-out through a link planted below the denied root",
+			policy.Policy{Denied: []string{"/h/agents"}, Writable: []string{"/h/agents/alice/planted"}, RestrictWrites: true},
+			"/h/agents/alice/planted", "/h/agents/bob/memory",
+		},
+		{
+			"the same for a readonly root",
+			policy.Policy{Denied: []string{"/h/agents"}, ReadOnly: []string{"/h/agents/alice/planted"}, RestrictWrites: true},
+			"/h/agents/alice/planted", "/h/agents/bob/memory",
+		},
+		{
+			"carve-out below a planted link",
+			policy.Policy{Denied: []string{"/h/agents"}, Writable: []string{"/h/agents/alice/planted/new"}, RestrictWrites: true},
+			"/h/agents/alice/planted", "/h/agents/bob/memory/new",
+		},
+		{
+			"planted link below a denied root that is spelled through a safe link",
+			policy.Policy{Denied: []string{"/safe"}, Writable: []string{"/safe/alice/planted"}, RestrictWrites: true},
+			"/h/agents/alice/planted", "/h/agents/bob/memory",
+		},
+		{
+			"planted link below the denied root that leads out of it",
+			policy.Policy{Denied: []string{"/h/agents"}, Writable: []string{"/h/agents/alice/outside"}, RestrictWrites: true},
+			"/h/agents/alice/outside", "/etc",
+		},
+		{
+			"planted link that leads from one denied root into another",
+			policy.Policy{Denied: []string{"/h/agents/alice", "/h/agents/bob"}, ReadOnly: []string{"/h/agents/alice/planted"}, RestrictWrites: true},
+			"/h/agents/alice/planted", "/h/agents/bob/memory",
+		},
+		{
+			"memory directory elsewhere that is a link into the denied tree",
+			policy.Policy{Denied: []string{"/h/agents"}, Writable: []string{"/h/memory"}, RestrictWrites: true},
+			"/h/memory", "/h/agents/bob/memory",
+		},
+		{
+			"the same link where the caller could not have changed it",
+			policy.Policy{Denied: []string{"/h/agents"}, Writable: []string{"/deep/memory"}, RestrictWrites: true},
+			"/deep", "/h/agents/bob/memory",
+		},
+		{
+			"denied root and carve-out spelled through one safe link",
+			policy.Policy{Denied: []string{"/safe"}, Writable: []string{"/safe/alice/memory"}, ReadOnly: []string{"/safe/alice"}, RestrictWrites: true},
+			"", "",
+		},
+		{
+			"carve-out spelled canonically, denied root through a safe link",
+			policy.Policy{Denied: []string{"/safe"}, Writable: []string{"/h/agents/alice/memory"}, RestrictWrites: true},
+			"", "",
+		},
+		{
+			"carve-out spelled through a safe link, denied root spelled both ways",
+			policy.Policy{Denied: []string{"/h/agents", "//safe/."}, Writable: []string{"/safe/./alice//memory/"}, RestrictWrites: true},
+			"", "",
+		},
+		{
+			"carve-out spelled through a safe link, denied root canonically",
+			policy.Policy{Denied: []string{"/h/agents"}, Writable: []string{"/safe/alice/memory"}, RestrictWrites: true},
+			"/safe", "/h/agents/alice/memory",
+		},
+		{
+			"carve-out spelled through a link of the denied root and then ..",
+			policy.Policy{Denied: []string{"/safe"}, Writable: []string{"/safe/alice/../alice/memory"}, RestrictWrites: true},
+			"/safe", "/h/agents/alice/memory",
+		},
+		{
+			"denied root through a link that the command could re-point",
+			policy.Policy{Denied: []string{"/h/data"}},
+			"/h/data", "/srv/data",
+		},
+		{
+			"readonly root through a link that the command could re-point",
+			policy.Policy{ReadOnly: []string{"/h/data"}},
+			"/h/data", "/srv/data",
+		},
+		{
+			"writable root through a link that the command could re-point",
+			policy.Policy{Writable: []string{"/h/data/x"}, BaseWritable: []string{"/h"}, RestrictWrites: true},
+			"/h/data", "/srv/data/x",
+		},
+		{
+			"base root through such a link widens the default only",
+			policy.Policy{BaseWritable: []string{"/h/data", "/h"}, RestrictWrites: true},
+			"", "",
+		},
+		{
+			"the same link where the policy lets nobody write to its directory",
+			policy.Policy{Denied: []string{"/h/data"}, RestrictWrites: true},
+			"", "",
+		},
+		{
+			"a link in a directory that the caller has no right to change",
+			policy.Policy{Denied: []string{"/srv/again"}},
+			"", "",
+		},
+		{
+			"the directory is read-only and the one above it is not",
+			policy.Policy{Denied: []string{"/h/data"}, ReadOnly: []string{"/h"}},
+			"", "", // the caller may change /h, the policy does not let it; "/" is the other way round
+		},
+		{
+			"a second link of the same denied root that could be re-pointed",
+			policy.Policy{Denied: []string{"/srv/data", "/h/data"}},
+			"/h/data", "/srv/data",
+		},
+		{
+			"the same in the other order",
+			policy.Policy{Denied: []string{"/h/data", "/srv/data"}},
+			"/h/data", "/srv/data",
+		},
+		{
+			"a readonly root through a link, at the path of a writable one",
+			policy.Policy{ReadOnly: []string{"/h/data"}, Writable: []string{"/srv/data"}},
+			"/h/data", "/srv/data",
+		},
+		{
+			"a canonical root has no link",
+			policy.Policy{Denied: []string{"/h/agents"}, Writable: []string{"/h/agents/alice/memory"}},
+			"", "",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := policy.Resolve(tt.p, linkTree())
+			if tt.link == "" {
+				if err != nil {
+					t.Errorf("Resolve: %v", err)
+				}
+				return
+			}
+			var root *policy.RootError
+			if !errors.Is(err, policy.ErrLink) || !errors.As(err, &root) {
+				t.Fatalf("Resolve error = %v, want %v", err, policy.ErrLink)
+			}
+			if want := fmt.Sprintf("symlink that the command could have planted: %q", tt.link); !strings.Contains(err.Error(), want) {
+				t.Errorf("error %q does not name the link %q", err, tt.link)
+			}
+			if want := fmt.Sprintf("if %q is what you mean, write that", tt.real); root.Hint() != want {
+				t.Errorf("hint %q, want %q", root.Hint(), want)
+			}
+		})
+	}
+}
+
+// The two conditions for a link that could be re-pointed hold for one and the
+// same directory, which may be any above the link: whoever can rename /w/sub can
+// put another /w/sub/l in the old one's place.
+func TestLinkBelowReplaceableDirectory(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		replace  string // the one directory that the caller may change
+		writable string // the base root
+		want     error
+	}{
+		{"the directory that holds the link", "/w/sub", "/w/sub", policy.ErrLink},
+		{"a directory above it", "/w", "/w", policy.ErrLink},
+		{"the caller may change one, the policy the other", "/w", "/w/sub", nil},
+		{"a directory beside it", "/w/other", "/w/other", nil},
+		{"the root", "/", "/", policy.ErrLink},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tree := sim.NewTree().Dirs("/real", "/w/other").Link("/w/sub/l", "/real")
+			tree.CanReplace = func(dir string) bool { return dir == tt.replace }
+			p := policy.Policy{BaseWritable: []string{tt.writable}, Denied: []string{"/w/sub/l"}, RestrictWrites: true}
+			if _, err := policy.Resolve(p, tree); !errors.Is(err, tt.want) {
+				t.Errorf("Resolve error = %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
