@@ -58,9 +58,9 @@ type Resolved struct {
 //     below a denied root, wherever it leads, or that leads into a denied root
 //     from elsewhere: an earlier confined run can have planted it, to have
 //     another tree carved out;
-//   - where any root but a base root is reached through a symlink in a directory
-//     that the command may change, both by the policy and by the caller's own
-//     rights: the command could re-point it before the next run;
+//   - where any root is reached through a symlink that the caller's own rights
+//     suffice to replace: a confined run, under this policy or another, could
+//     have re-pointed it;
 //   - where resolving fails: a loop, a directory that cannot be searched.
 func Resolve(p Policy, fsys FS) (Resolved, error) {
 	w := newWalker(fsys)
@@ -212,7 +212,7 @@ func (r Resolved) checkLinks(root *Root, spellings map[string][]string, fsys FS)
 				return refuse(link)
 			}
 		}
-		if root.List != BaseWritable && r.replaceable(link, fsys) {
+		if replaceable(link, fsys) {
 			return refuse(link)
 		}
 	}
@@ -222,15 +222,11 @@ func (r Resolved) checkLinks(root *Root, spellings map[string][]string, fsys FS)
 	return nil
 }
 
-// replaceable reports whether the command could put another link in the place
-// of this one: by changing the directory that holds it, or one above that.
-func (r Resolved) replaceable(link string, fsys FS) bool {
-	for _, dir := range Ancestors(link) {
-		if r.Decide(dir).Access == ReadWrite && fsys.Replaceable(dir) {
-			return true
-		}
-	}
-	return false
+// replaceable reports whether whoever has the caller's rights could put another
+// link in the place of this one: by changing the directory that holds it, or one
+// above that. This policy is not asked: an earlier run may have had another.
+func replaceable(link string, fsys FS) bool {
+	return slices.ContainsFunc(Ancestors(link), fsys.Replaceable)
 }
 
 // spelledThroughDenied reports whether a carve-out was written as a denied root

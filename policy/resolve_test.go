@@ -35,7 +35,7 @@ func resolveTree() *sim.Tree {
 	for i := range 41 {
 		t.Link(fmt.Sprintf("/chain%d", i+1), fmt.Sprintf("chain%d", i))
 	}
-	return t.Dirs("/chain0").Link("/short", "chain39")
+	return t.Dirs("/chain0").Link("/short", "chain39").Fixed()
 }
 
 func TestResolvePath(t *testing.T) {
@@ -228,7 +228,7 @@ func TestSystemRoots(t *testing.T) {
 				want = nil
 			}
 			tree := resolveTree()
-			tree.CanReplace = func(string) bool { return false }
+			tree.Fixed()
 			_, err := policy.Resolve(listed(l, tt.path), tree)
 			if !errors.Is(err, want) {
 				t.Errorf("%v %q: error %v, want %v", l, tt.path, err, want)

@@ -69,7 +69,7 @@ func TestFoldEqualPaths(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := policy.Resolve(tt.p, sim.NewTree().Dirs("/a", "/x").Link("/l", "a"))
+			r, err := policy.Resolve(tt.p, sim.NewTree().Dirs("/a", "/x").Link("/l", "a").Fixed())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestDeniedCarveOut(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := policy.Resolve(tt.p, sim.NewTree().Dirs("/a", "/x").Link("/l", "a"))
+			_, err := policy.Resolve(tt.p, sim.NewTree().Dirs("/a", "/x").Link("/l", "a").Fixed())
 			var root *policy.RootError
 			if !errors.Is(err, policy.ErrSamePath) || !errors.As(err, &root) {
 				t.Fatalf("Resolve error = %v, want %v", err, policy.ErrSamePath)
@@ -117,7 +117,7 @@ func TestNamesAreBytes(t *testing.T) {
 		"new\nline", `quo"te`, `back\slash`, "tab\t", " space ", "\xff\xfe", "half\xc3", "\xed\xa0\x80",
 		"e\u0301", "\u00e9", "*", "$HOME", "~", "[a]", "-", "--", "\x01\x7f", "...",
 	} {
-		tree := sim.NewTree().Dirs("/d/"+name+"/sub").Link("/l"+name, "/d/"+name)
+		tree := sim.NewTree().Dirs("/d/"+name+"/sub").Link("/l"+name, "/d/"+name).Fixed()
 		p := policy.Policy{RestrictWrites: true}
 		for _, given := range []string{"/d/" + name, "/l" + name + "/sub", "/new/" + name} {
 			if err := p.Add(policy.Denied, given); err != nil {
@@ -148,7 +148,7 @@ func TestNamesAreBytes(t *testing.T) {
 
 func TestCreatable(t *testing.T) {
 	tree := func() *sim.Tree {
-		return sim.NewTree().Dirs("/a/b", "/ro").Files("/a/f").Link("/l", "/a/new")
+		return sim.NewTree().Dirs("/a/b", "/ro").Files("/a/f").Link("/l", "/a/new").Fixed()
 	}
 	tests := []struct {
 		name, given string

@@ -154,3 +154,10 @@ func rebase(path, from, to string) string {
 	n := len(components(from))
 	return "/" + strings.Join(append(components(to), components(path)[n:]...), "/")
 }
+
+// Fixed makes every directory of the tree one that the caller has no right to
+// change, so that its links may be followed.
+func (t *Tree) Fixed() *Tree {
+	t.CanReplace = func(string) bool { return false }
+	return t
+}
