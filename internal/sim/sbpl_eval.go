@@ -2,6 +2,7 @@ package sim
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -38,8 +39,9 @@ type SBPL struct {
 	// answer that depends on it is ambiguous. Nil means that all are directories.
 	IsFile func(path string) bool
 
-	params map[string]string
-	rules  []sbplRule
+	params               map[string]string
+	rules                int
+	filtered, unfiltered map[string][]*sbplRule // by operation, in the order of the text
 }
 
 // sbplParents is the hierarchy of operations: where Seatbelt looks next when no
@@ -99,7 +101,7 @@ func (f sbplFilter) matches(q sbplQuery) bool {
 		if path == text {
 			return !q.selfFile
 		}
-		return strings.HasPrefix(path, strings.TrimSuffix(text, "/")+"/")
+		return text == "/" || strings.HasPrefix(path, text) && path[len(text)] == '/'
 	case "prefix":
 		return strings.HasPrefix(path, text)
 	case "regex":
@@ -159,13 +161,13 @@ func (p *SBPL) decide(op string, q sbplQuery) Verdict {
 	settled := false
 	var verdict Verdict
 	for at := op; at != ""; at = sbplParents[at] {
-		if v, ok := p.last([]string{at}, q, true); ok {
+		if v, ok := sbplLast(p.filtered[at], q); ok {
 			if settled && v != verdict {
 				return VerdictAmbiguous
 			}
 			return v
 		}
-		if v, ok := p.last([]string{at}, q, false); ok && !settled {
+		if v, ok := sbplLast(p.unfiltered[at], q); ok && !settled {
 			settled, verdict = true, v
 		}
 	}
@@ -173,38 +175,31 @@ func (p *SBPL) decide(op string, q sbplQuery) Verdict {
 }
 
 func (p *SBPL) decideFlat(op string, q sbplQuery) Verdict {
-	var ops []string
+	var rules []*sbplRule
 	for at := op; at != ""; at = sbplParents[at] {
-		ops = append(ops, at)
+		rules = append(rules, p.filtered[at]...)
 	}
-	if v, ok := p.last(ops, q, true); ok {
+	slices.SortStableFunc(rules, func(a, b *sbplRule) int { return a.number - b.number })
+	if v, ok := sbplLast(rules, q); ok {
 		return v
 	}
-	for _, at := range ops {
-		if v, ok := p.last([]string{at}, q, false); ok {
+	for at := op; at != ""; at = sbplParents[at] {
+		if v, ok := sbplLast(p.unfiltered[at], q); ok {
 			return v
 		}
 	}
 	return VerdictDeny
 }
 
-// last returns the verdict of the last rule that speaks of one of ops, has
-// filters or has none as asked, and applies.
-func (p *SBPL) last(ops []string, q sbplQuery, filtered bool) (Verdict, bool) {
-	for i := len(p.rules) - 1; i >= 0; i-- {
-		rule := &p.rules[i]
-		if (rule.filters != nil) != filtered || filtered && !sbplAny(rule.filters, q) {
-			continue
-		}
-		for _, op := range rule.ops {
-			for _, want := range ops {
-				if op == want {
-					if rule.allow {
-						return VerdictAllow, true
-					}
-					return VerdictDeny, true
-				}
+// sbplLast returns the verdict of the last rule that applies; one without a
+// filter always does.
+func sbplLast(rules []*sbplRule, q sbplQuery) (Verdict, bool) {
+	for _, rule := range slices.Backward(rules) {
+		if rule.filters == nil || sbplAny(rule.filters, q) {
+			if rule.allow {
+				return VerdictAllow, true
 			}
+			return VerdictDeny, true
 		}
 	}
 	return VerdictDeny, false

@@ -132,6 +132,7 @@ func (r *sbplReader) stringExpr() (sbplExpr, error) {
 
 // sbplRule is one (allow …) or (deny …).
 type sbplRule struct {
+	number  int
 	allow   bool
 	ops     []string
 	filters []sbplFilter // alternatives; none means that the rule has no filter
@@ -142,7 +143,7 @@ type sbplRule struct {
 // does not know is an error, as one unknown form voids a profile.
 func ParseSBPL(text string, params map[string]string) (*SBPL, error) {
 	r := sbplReader{text: text}
-	p := &SBPL{params: params}
+	p := &SBPL{params: params, filtered: make(map[string][]*sbplRule), unfiltered: make(map[string][]*sbplRule)}
 	for first := true; r.skip(); first = false {
 		e, err := r.expr()
 		if err != nil {
@@ -154,13 +155,20 @@ func ParseSBPL(text string, params map[string]string) (*SBPL, error) {
 			}
 			continue
 		}
+		p.rules++
 		rule, err := p.rule(e)
 		if err != nil {
-			return nil, fmt.Errorf("rule %d: %w", len(p.rules)+1, err)
+			return nil, fmt.Errorf("rule %d: %w", p.rules, err)
 		}
-		p.rules = append(p.rules, rule)
+		index := p.filtered
+		if rule.filters == nil {
+			index = p.unfiltered
+		}
+		for _, op := range rule.ops {
+			index[op] = append(index[op], &rule)
+		}
 	}
-	if p.rules == nil {
+	if p.rules == 0 {
 		return nil, ErrSBPLVersion
 	}
 	return p, nil
@@ -171,7 +179,7 @@ func (e sbplExpr) isCall(name string) bool {
 }
 
 func (p *SBPL) rule(e sbplExpr) (sbplRule, error) {
-	rule := sbplRule{allow: e.isCall("allow")}
+	rule := sbplRule{number: p.rules, allow: e.isCall("allow")}
 	if !rule.allow && !e.isCall("deny") {
 		return rule, fmt.Errorf("%w: want (allow …) or (deny …)", ErrSBPLForm)
 	}
@@ -234,11 +242,16 @@ func (p *SBPL) filter(e sbplExpr, deny bool) (sbplFilter, error) {
 			f.subs = append(f.subs, sub)
 		}
 	case "remote":
-		// (remote unix-socket FILTER): the only form of it that speaks of paths.
+		// (remote unix-socket FILTER): the only form of it that speaks of paths. In
+		// published profiles the exact filter is spelled path-literal there.
 		if len(args) != 2 || args[0].text != "unix-socket" {
 			return f, fmt.Errorf("%w: remote wants unix-socket and a path filter", ErrSBPLForm)
 		}
-		sub, err := p.filter(args[1], deny)
+		arg := args[1]
+		if arg.isCall("path-literal") {
+			arg.list = append([]sbplExpr{{kind: 'a', text: "literal"}}, arg.list[1:]...)
+		}
+		sub, err := p.filter(arg, deny)
 		if err != nil {
 			return f, err
 		}

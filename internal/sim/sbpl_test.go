@@ -68,6 +68,7 @@ func TestSBPLFacts(t *testing.T) {
 		{"12: case is kept unless folding is on", `(deny file-read* (subpath "/a"))`, "file-read-data", "/A", VerdictAllow},
 
 		{"16: a path socket is network-outbound", `(deny network-outbound (remote unix-socket (subpath "/a")))`, "network-outbound", "/a/s", VerdictDeny},
+		{"16: a path socket by its exact path", `(deny network-outbound (remote unix-socket (path-literal "/s")))`, "network-outbound", "/s", VerdictDeny},
 		{"16: a path socket elsewhere", `(deny network-outbound (remote unix-socket (subpath "/a")))`, "network-outbound", "/b/s", VerdictAllow},
 	}
 	for _, tt := range tests {
@@ -105,6 +106,7 @@ func TestSBPLRefusals(t *testing.T) {
 		{"1: unknown form", sbplOpen + "(permit default)", ErrSBPLForm},
 		{"1: unknown operation", sbplOpen + `(deny file-rename (literal "/a"))`, ErrSBPLForm},
 		{"1: unknown filter", sbplOpen + `(deny file-read* (glob "/a"))`, ErrSBPLForm},
+		{"1: path-literal outside unix-socket", sbplOpen + `(deny file-read* (path-literal "/a"))`, ErrSBPLForm},
 		{"1: a bare string", sbplOpen + `"x"`, ErrSBPLForm},
 		{"1: a path where a filter belongs", sbplOpen + `(deny file-read* "/a")`, ErrSBPLForm},
 		{"1: a rule without an operation", sbplOpen + `(deny (literal "/a"))`, ErrSBPLForm},
