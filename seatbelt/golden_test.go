@@ -163,6 +163,22 @@ func TestFirmlinkSpelling(t *testing.T) {
 	}
 }
 
+// On a case-insensitive volume another case is the same file. Literal and subpath
+// fold there, regex does not.
+func TestCaseInsensitiveVolume(t *testing.T) {
+	s := evaluate(t, profile(t, goldenCases[0].p, nil), nil)
+	s.FoldCase = true
+	if got := s.Read("/USERS/u/.LETTA/Agents/agent-2/x"); got != sim.VerdictDeny {
+		t.Errorf("Read in another case = %v, want deny", got)
+	}
+	if got := s.Rename("/Users/U", "/x"); got != sim.VerdictDeny {
+		t.Errorf("Rename of an ancestor in another case = %v, want deny", got)
+	}
+	if got := s.Read("/Users/u/.letta/agents/AGENT-1/x"); got != sim.VerdictAllow {
+		t.Errorf("Read of the carve-out in another case = %v, want allow", got)
+	}
+}
+
 func TestDevices(t *testing.T) {
 	readonly := evaluate(t, profile(t, policy.Policy{ReadOnly: []string{"/dev"}}, nil), nil)
 	if got := readonly.Write("/dev/null"); got != sim.VerdictAllow {

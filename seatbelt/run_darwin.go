@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -21,15 +22,16 @@ func Exec(p Plan, argv, env []string) error {
 }
 
 // KernelPath returns the kernel's own spelling of an absolute path (F_GETPATH,
-// fcntl(2)): its links followed, but for one in the last place, the case and
-// normalization of each name as the volume stores it, /private/tmp for /tmp. Of a
-// path that does not exist the part that does is spelled so, and the rest kept as
-// given: Seatbelt itself folds the case of literal and subpath on a volume that
-// does (orbit#494).
+// fcntl(2)): links followed, but for one in the last place; the case and the
+// normalization of each name as the volume stores it; /private/tmp/x for /tmp/x.
+// Of a path that does not exist the part that does is spelled so and the rest kept
+// as given: Seatbelt itself folds the case of literal and subpath on a volume that
+// does (orbit#494). No spelling is made up here: folding a name ourselves could
+// only ever be right for a deny.
 func KernelPath(path string) (string, error) {
-	at, rest := path, ""
+	at, rest, flags := path, "", unix.O_SYMLINK
 	for {
-		own, err := spell(at)
+		own, err := spell(at, flags)
 		switch {
 		case err == nil && rest == "":
 			return own, nil
@@ -41,22 +43,15 @@ func KernelPath(path string) (string, error) {
 			return "", &os.PathError{Op: "resolve", Path: path, Err: err}
 		}
 		up := policy.Ancestors(at)[0]
-		rest = at[len(trimRoot(up)):] + rest
-		at = up
+		rest = at[len(strings.TrimSuffix(up, "/")):] + rest
+		at, flags = up, 0
 	}
-}
-
-func trimRoot(dir string) string {
-	if dir == "/" {
-		return ""
-	}
-	return dir
 }
 
 // spell opens with O_EVTONLY, which needs no right to read the file and does not
 // keep a volume from being unmounted, and with O_NONBLOCK for the sake of fifos.
-func spell(path string) (string, error) {
-	fd, err := unix.Open(path, unix.O_EVTONLY|unix.O_SYMLINK|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+func spell(path string, flags int) (string, error) {
+	fd, err := unix.Open(path, unix.O_EVTONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|flags, 0)
 	if err != nil {
 		return "", err
 	}
