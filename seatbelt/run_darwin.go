@@ -57,6 +57,7 @@ func spell(path string, flags int) (string, error) {
 	}
 	defer unix.Close(fd)
 	var buf [unix.PathMax]byte
+	//lint:ignore SA1019 x/sys has no wrapper of fcntl that takes a buffer
 	_, _, errno := unix.Syscall(unix.SYS_FCNTL, uintptr(fd), unix.F_GETPATH, uintptr(unsafe.Pointer(&buf[0])))
 	if errno != 0 {
 		return "", errno
