@@ -1,0 +1,5 @@
+//go:build !race
+
+package seatbelt_test
+
+const stride = 1
