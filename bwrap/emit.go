@@ -132,15 +132,20 @@ func New(r policy.Resolved, h Host) (Plan, error) {
 		e.add("--ro-bind", "/", "/")
 	}
 	e.add("--dev", "/dev", "--tmpfs", "/dev/shm")
-	if !h.Layered {
+	switch {
+	case !h.Layered:
 		e.add("--unshare-pid", "--proc", "/proc")
+	case r.Default() == policy.Read:
+		// A read-only bind of the root is recursive. What a process writes
+		// about itself, such as the maps of a user namespace, is no file effect.
+		e.add("--bind", "/proc", "/proc")
 	}
-	// Below a read-only root the host's are read-only already; a fresh /proc is not.
-	if r.Default() == policy.ReadWrite || !h.Layered {
-		for _, file := range h.ControlFiles {
-			e.add("--ro-bind-try", file, file)
-			e.mounted[file] = true
+	for _, file := range h.ControlFiles {
+		if file == "/sys" && r.Default() == policy.Read {
+			continue
 		}
+		e.add("--ro-bind-try", file, file)
+		e.mounted[file] = true
 	}
 	for _, l := range r.Layers() {
 		e.layer(l)

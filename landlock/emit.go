@@ -82,6 +82,11 @@ type Host struct {
 	// List returns the entries of a directory.
 	List func(dir string) ([]Entry, error)
 
+	// Privileged is whether the command keeps capabilities. What uid 0 writes
+	// below /proc steers the kernel, so only other users get to write there: of
+	// their own processes alone, by the files' modes.
+	Privileged bool
+
 	// MaxSiblings bounds the grants that stand for what lies beside roots.
 	MaxSiblings int
 }
@@ -154,6 +159,9 @@ func New(r policy.Resolved, h Host) (Ruleset, error) {
 		if e.r.Decide(path).Access != policy.None {
 			e.grant(Grant{Path: path, Rights: deviceRights, Optional: true}, policy.Device)
 		}
+	}
+	if !h.Privileged && e.r.Decide("/proc").Access != policy.None {
+		e.grant(Grant{Path: "/proc", Rights: ll.AccessFSWriteFile, Optional: true}, policy.Dir)
 	}
 	e.report()
 	return e.out, nil
@@ -315,7 +323,7 @@ func (e *emitter) report() {
 			out.Gaps = append(out.Gaps, policy.GapUnixSockets)
 		}
 	}
-	if e.out.Handled&ll.AccessFSTruncate == 0 {
+	if e.out.Handled&ll.AccessFSTruncate == 0 && (denied || readOnly) {
 		out.Gaps = append(out.Gaps, policy.GapTruncate)
 	}
 	if e.out.Handled&ll.AccessFSRefer == 0 {
@@ -327,6 +335,8 @@ func (e *emitter) report() {
 	if e.r.Default() == policy.ReadWrite {
 		out.OverDenials = append(out.OverDenials, policy.OverDenial{Name: "devices", Path: "/dev"},
 			policy.OverDenial{Name: "kernel-files", Path: "/proc"}, policy.OverDenial{Name: "kernel-files", Path: "/sys"})
+	} else if denied {
+		out.OverDenials = append(out.OverDenials, policy.OverDenial{Name: "devices", Path: "/dev"})
 	}
 }
 

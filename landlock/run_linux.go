@@ -71,11 +71,38 @@ func (rs Ruleset) Restrict() error {
 			return fmt.Errorf("rule for %q: %w", g.Path, err)
 		}
 	}
+	if err := rs.addOutput(fd); err != nil {
+		return err
+	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
 	if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
 		return fmt.Errorf("landlock_restrict_self: %w", err)
+	}
+	return nil
+}
+
+// addOutput lets the command open its own output anew, as /dev/stdout, where
+// that is a regular file that was opened for writing: whoever redirected it there
+// meant it to be written.
+func (rs Ruleset) addOutput(ruleset int) error {
+	rights := uint64(rs.Handled & (ll.AccessFSWriteFile | ll.AccessFSTruncate))
+	for fd := 1; fd <= 2; fd++ {
+		var st unix.Stat_t
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if err == nil {
+			err = unix.Fstat(fd, &st)
+		}
+		if err != nil {
+			return fmt.Errorf("descriptor %d: %w", fd, err)
+		}
+		if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink == 0 || flags&unix.O_ACCMODE == unix.O_RDONLY {
+			continue
+		}
+		if err := ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{AllowedAccess: rights, ParentFd: fd}, 0); err != nil {
+			return fmt.Errorf("rule for descriptor %d: %w", fd, err)
+		}
 	}
 	return nil
 }

@@ -180,7 +180,13 @@ func (in *inputs) landlock() backend {
 	if err != nil {
 		return backend{err: landlockError(err)}
 	}
-	rs, err := landlock.New(in.resolved, landlock.Host{ABI: abi, List: landlock.List, MaxSiblings: in.opts.maxSiblings})
+	held, err := harden.Permitted()
+	if err != nil {
+		return backend{err: err}
+	}
+	rs, err := landlock.New(in.resolved, landlock.Host{
+		ABI: abi, List: landlock.List, Privileged: held != 0, MaxSiblings: in.opts.maxSiblings,
+	})
 	if errors.Is(err, landlock.ErrSiblings) {
 		err = withHint(err, "raise --max-siblings, or use bubblewrap")
 	}

@@ -145,8 +145,30 @@ func components(path string) []string {
 // components root has. It compares component by component and shares nothing
 // with package policy, whose own comparison it checks.
 func inside(root, path string) (depth int, ok bool) {
-	r, p := components(root), components(path)
-	return len(r), len(r) <= len(p) && slices.Equal(r, p[:len(r)])
+	ok = true
+	for {
+		r, restRoot := first(root)
+		if r == "" {
+			return depth, ok
+		}
+		p, restPath := first(path)
+		ok = ok && r == p
+		depth++
+		root, path = restRoot, restPath
+	}
+}
+
+// first splits a path after its first component, which is empty at its end.
+func first(path string) (name, rest string) {
+	for path != "" && path[0] == '/' {
+		path = path[1:]
+	}
+	for i := range len(path) {
+		if path[i] == '/' {
+			return path[:i], path[i:]
+		}
+	}
+	return path, ""
 }
 
 // rebase returns the path that lies beneath to as path lies beneath from.
