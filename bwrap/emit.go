@@ -93,6 +93,10 @@ type Plan struct {
 	// Args stand before the inner stage's command, without the "--".
 	Args []string
 
+	// Private is whether bubblewrap has to start from a mount table into which
+	// nothing propagates, which takes a privilege.
+	Private bool
+
 	// Checks are what the inner stage verifies.
 	Checks []Check
 
@@ -161,6 +165,7 @@ func New(r policy.Resolved, h Host) (Plan, error) {
 	if n := len(e.plan.Args); n > maxArgs-innerArgs {
 		return Plan{}, fmt.Errorf("%w: they need %d arguments and it takes %d", ErrTooMany, n+innerArgs, maxArgs)
 	}
+	e.plan.Private = h.Privileged
 	e.plan.Enforcement = enforcement(r, h)
 	return e.plan, nil
 }
@@ -304,7 +309,9 @@ func enforcement(r policy.Resolved, h Host) policy.Enforcement {
 			e.OverDenials = append(e.OverDenials, policy.OverDenial{Name: "pinned", Path: l.Root.Path})
 		}
 	}
-	if !h.Privileged {
+	if h.Privileged {
+		e.OverDenials = append(e.OverDenials, policy.OverDenial{Name: "late-mounts"})
+	} else {
 		e.OverDenials = append(e.OverDenials, policy.OverDenial{Name: "owners"})
 	}
 	if fifos(r, h.Layered) {

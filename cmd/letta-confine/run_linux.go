@@ -175,8 +175,9 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	}
 	rep.plan(in, b, made)
 	status, err := supervise.Run(supervise.Sandbox{
-		Bwrap: b.helper.Path,
-		Args:  b.plan.Args,
+		Bwrap:   b.helper.Path,
+		Args:    b.plan.Args,
+		Private: b.plan.Private,
 		Inner: inner.Plan{
 			Argv: in.opts.args, Env: launch.Setenv(in.env, marker, b.name),
 			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs, Layer: b.ruleset, Again: in.again,

@@ -40,6 +40,7 @@ type Sandbox struct {
 	Bwrap   string                  // canonical path of the program
 	Args    []string                // its arguments, without the command
 	Inner   inner.Plan              // Stderr and Mask are filled in by Run
+	Private bool                    // start from a private copy of the mount table
 	Started func(inner.Proof) error // called once the sandbox stands, before the command runs
 }
 
@@ -182,12 +183,23 @@ func start(s Sandbox) (*child, error) {
 	pid, err := syscall.ForkExec(s.Bwrap, argv, &syscall.ProcAttr{
 		Env:   []string{},
 		Files: files,
-		Sys:   &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL},
+		Sys:   &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL, Unshareflags: s.unshare()},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("starting %q: %w", s.Bwrap, err)
 	}
 	return &child{pid: pid, peer: peer, stderr: stderr}, nil
+}
+
+// unshare returns the namespaces that bubblewrap starts in. A privileged launcher
+// can give it a copy of the mount table that nothing propagates into: else a
+// mount that the host makes later, below a shared one, arrives in the sandbox,
+// where nothing masks it. A plain user has no right to.
+func (s Sandbox) unshare() uintptr {
+	if s.Private {
+		return unix.CLONE_NEWNS // ForkExec makes what it then sees private
+	}
+	return 0
 }
 
 func (c *child) close() {
