@@ -82,8 +82,10 @@ func Run(s Sandbox) (int, error) {
 			return 0, child.abandon(err)
 		}
 	}
+	tty := openTerminal()
 	execErr := child.peer.Go()
 	status := child.wait()
+	tty.restore()
 	if execErr != nil {
 		if _, ok := errors.AsType[*launch.ExecError](execErr); !ok {
 			execErr = &StartError{execErr}
