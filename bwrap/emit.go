@@ -41,6 +41,10 @@ type Host struct {
 	// process outside, whoever runs it (measured: uid 0 and 1000).
 	Layered bool
 
+	// Isolate gives the command its own process and IPC namespaces: it sees and
+	// signals no process of the host's, and none of its own outlives it.
+	Isolate bool
+
 	// ControlFiles are the kernel's control files that exist (ControlFiles).
 	ControlFiles []string
 
@@ -137,6 +141,8 @@ func New(r policy.Resolved, h Host) (Plan, error) {
 	}
 	e.add("--dev", "/dev", "--tmpfs", "/dev/shm")
 	switch {
+	case h.Isolate:
+		e.add("--unshare-pid", "--unshare-ipc", "--proc", "/proc")
 	case !h.Layered:
 		e.add("--unshare-pid", "--proc", "/proc")
 	case r.Default() == policy.Read:
@@ -317,8 +323,8 @@ func enforcement(r policy.Resolved, h Host) policy.Enforcement {
 	if fifos(r, h.Layered) {
 		e.Gaps = append(e.Gaps, policy.GapFIFO)
 	}
-	if !h.Layered {
-		e.OverDenials = append(e.OverDenials, policy.OverDenial{Name: "processes"})
+	if !h.Layered || h.Isolate {
+		e.OverDenials = append(e.OverDenials, policy.OverDenial{Name: "processes"}, policy.OverDenial{Name: "nested-user-namespaces"})
 	}
 	if h.Privileged && r.Default() == policy.ReadWrite {
 		e.Gaps = append(e.Gaps, policy.GapDeferred)

@@ -64,6 +64,9 @@ func confine(args []string) (int, error) {
 	if err := in.checkCommand(o.args); err != nil {
 		return 0, err
 	}
+	if in.parent, err = watched(o); err != nil {
+		return 0, err
+	}
 	if err := launch.CloseOnExec(o.keepFDs); err != nil {
 		return 0, withHint(fmt.Errorf("--keep-fd: %w", err), "keep descriptors that are open")
 	}
@@ -79,6 +82,24 @@ func confine(args []string) (int, error) {
 		return in.unconfined(rep, "nothing-to-restrict", "the policy restricts nothing, and the command runs unconfined")
 	}
 	return in.try(rep, in.backends())
+}
+
+// watched returns a descriptor of the calling process, whose end ends the
+// command with --die-with-parent and --isolate-processes, or -1. It is the process
+// that counts: the thread of it that started the launcher may end at any time.
+func watched(o *options) (int, error) {
+	if !o.dieWithParent && !o.isolate {
+		return -1, nil
+	}
+	parent := unix.Getppid()
+	fd, err := unix.PidfdOpen(parent, 0)
+	if err != nil {
+		return -1, fmt.Errorf("--die-with-parent: the calling process: %w", err)
+	}
+	if unix.Getppid() != parent {
+		return -1, errors.New("--die-with-parent: the calling process is gone")
+	}
+	return fd, nil
 }
 
 // sentinel is the variable by which one harness tells itself that it is
@@ -178,9 +199,11 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		Bwrap:   b.helper.Path,
 		Args:    b.plan.Args,
 		Private: b.plan.Private,
+		Parent:  in.parent, NewSession: in.opts.newSession,
 		Inner: inner.Plan{
 			Argv: in.opts.args, Env: launch.Setenv(in.env, marker, b.name),
 			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs, Layer: b.ruleset, Again: in.again,
+			Isolated: in.opts.isolate, NoUserNS: b.ruleset.ABI == 0, NewSession: in.opts.newSession,
 		},
 		Started: func(p inner.Proof) error { return rep.started(p.MountNamespace) },
 	})
@@ -222,7 +245,7 @@ func (in *inputs) startLandlock(rep *report, b *backend) error {
 	if err := b.ruleset.Restrict(); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
-	if err := harden.Apply(); err != nil {
+	if err := harden.Apply(harden.Options{}); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	if err := rep.started(""); err != nil {

@@ -19,6 +19,8 @@ policy
   --read-only PATH          read and not written
   --writable PATH           read and written
   --restrict-writes         what no root holds is not written
+  --protect PATH            keep a file or directory that exists from being changed
+  --protect-git DIR         the same for what git runs in the repository at DIR
   --caches none|private|host
                             where build tools may keep their caches
 backend
@@ -36,6 +38,9 @@ backend
 process
   --chdir DIR               start the command there
   --keep-fd N               let the command inherit a descriptor (repeats)
+  --new-session             start the command in a session of its own
+  --isolate-processes       its own processes and IPC; all end with the command
+  --die-with-parent         end the command when the calling process ends
 output
   --report FILE|fd:N        write what happened as JSON, one event a line
   --quiet                   no warnings

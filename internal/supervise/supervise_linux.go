@@ -37,11 +37,14 @@ const readyLimit = 30 * time.Second
 
 // Sandbox is what to run and in what.
 type Sandbox struct {
-	Bwrap   string                  // canonical path of the program
-	Args    []string                // its arguments, without the command
-	Inner   inner.Plan              // Stderr and Mask are filled in by Run
-	Private bool                    // start from a private copy of the mount table
-	Started func(inner.Proof) error // called once the sandbox stands, before the command runs
+	Bwrap   string     // canonical path of the program
+	Args    []string   // its arguments, without the command
+	Inner   inner.Plan // Stderr and Mask are filled in by Run
+	Private bool       // start from a private copy of the mount table
+
+	Parent     int                     // pidfd of the process whose end ends the command, or -1
+	NewSession bool                    // the command leads a session that the terminal's signals do not reach
+	Started    func(inner.Proof) error // called once the sandbox stands, before the command runs
 }
 
 // StartError says that the sandbox failed before the command could run.
@@ -76,7 +79,10 @@ func Run(s Sandbox) (int, error) {
 	if err != nil {
 		return relay.interrupted(), child.abandon(err)
 	}
-	relay.command(proof.PID)
+	relay.command(proof.PID, s.NewSession)
+	if s.Parent >= 0 {
+		go child.dieWith(s.Parent)
+	}
 	if s.Started != nil {
 		if err := s.Started(proof); err != nil {
 			return 0, child.abandon(err)
@@ -202,6 +208,18 @@ func (s Sandbox) unshare() uintptr {
 		return unix.CLONE_NEWNS // ForkExec makes what it then sees private
 	}
 	return 0
+}
+
+// dieWith kills the sandbox once the process of the pidfd has ended. The command
+// dies with bubblewrap, and with its pid namespace, if it has one, all the rest.
+func (c *child) dieWith(pidfd int) {
+	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	for {
+		if _, err := unix.Poll(fds, -1); err != unix.EINTR {
+			unix.Kill(c.pid, unix.SIGKILL)
+			return
+		}
+	}
 }
 
 func (c *child) close() {
