@@ -176,11 +176,16 @@ func (in *inputs) protect(helper bwrap.Helper) []bwrap.Protected {
 }
 
 func (in *inputs) landlock() backend {
-	for name, asked := range map[string]bool{
-		"--isolate-processes": in.opts.isolate, "--die-with-parent": in.opts.dieWithParent, "--new-session": in.opts.newSession,
+	for _, f := range []struct {
+		name  string
+		asked bool
+	}{
+		{"--isolate-processes", in.opts.isolate},
+		{"--die-with-parent", in.opts.dieWithParent},
+		{"--new-session", in.opts.newSession},
 	} {
-		if asked {
-			return backend{err: withHint(fmt.Errorf("it cannot keep %s, because nothing of the launcher stays beside the command", name), "use bubblewrap")}
+		if f.asked {
+			return backend{err: withHint(fmt.Errorf("it cannot keep %s, because nothing of the launcher stays beside the command", f.name), "use bubblewrap")}
 		}
 	}
 	abi, err := landlock.ABI()

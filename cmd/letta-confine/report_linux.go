@@ -148,13 +148,14 @@ func (r *report) started(mountNamespace string) error {
 	return r.write(event{Event: "started", Proof: &proofJSON{mountNamespace, nnp == 1 || mountNamespace != ""}})
 }
 
-func (r *report) exit(code int, err error) {
+// exit says how the command ended, and which created directories stay.
+func (r *report) exit(code int, err error, stay []string) {
 	failed, isExec := errors.AsType[*launch.ExecError](err)
 	if isExec {
 		code = failed.Status
 	}
 	no := false
-	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no})
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay})
 }
 
 func (r *report) unconfined(reason string) {

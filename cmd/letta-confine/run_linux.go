@@ -175,18 +175,28 @@ func (in *inputs) unconfined(rep *report, reason, warning string) (int, error) {
 // start runs the command in b. An error that is a startError left the command
 // unstarted and the launcher as it was.
 func (in *inputs) start(rep *report, b *backend) (int, error) {
-	made, err := in.create(b.plan.Create)
-	if err != nil {
-		return 0, err
-	}
+	paths, err := in.create(b.plan.Create)
 	if b.name == "landlock" {
-		if err := in.refresh(b); err != nil {
+		if err == nil {
+			err = in.refresh(b)
+		}
+		if err != nil {
 			return 0, &startError{err}
 		}
 		return 0, in.startLandlock(rep, b)
 	}
+	var made made
+	made.note(paths)
+	namespace := ""
+	defer func() { made.release(namespace) }()
+	if err != nil {
+		return 0, err
+	}
 	if err := in.refresh(b); err != nil {
 		return 0, &startError{err}
+	}
+	if err := made.lock(b.plan.Checks); err != nil {
+		return 0, err
 	}
 	if len(b.plan.Create) > 0 {
 		return 0, fmt.Errorf("%s %q is not there, and was removed again", b.plan.Create[0].List, b.plan.Create[0].Given)
@@ -194,7 +204,7 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	for _, w := range b.warnings {
 		in.warn(w)
 	}
-	rep.plan(in, b, made)
+	rep.plan(in, b, paths)
 	status, err := supervise.Run(supervise.Sandbox{
 		Bwrap:   b.helper.Path,
 		Args:    b.plan.Args,
@@ -205,7 +215,10 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs, Layer: b.ruleset, Again: in.again,
 			Isolated: in.opts.isolate, NoUserNS: b.ruleset.ABI == 0, NewSession: in.opts.newSession,
 		},
-		Started: func(p inner.Proof) error { return rep.started(p.MountNamespace) },
+		Started: func(p inner.Proof) error {
+			namespace = p.MountNamespace
+			return rep.started(p.MountNamespace)
+		},
 	})
 	if failed, ok := errors.AsType[*supervise.StartError](err); ok {
 		return status, &startError{failed}
@@ -213,7 +226,7 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	if err != nil {
 		status = exitStatus(err)
 	}
-	rep.exit(status, err)
+	rep.exit(status, err, made.release(namespace))
 	return status, err
 }
 
