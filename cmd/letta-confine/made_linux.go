@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -110,8 +112,8 @@ func (m *made) remove(path string) bool {
 }
 
 // inhabited reports whether a process lives on in a mount namespace: a server
-// that the command left behind keeps its masks. Where a process of this user
-// cannot be looked at the answer is true.
+// that the command left behind keeps its masks. Where a process that is younger
+// than the launcher cannot be looked at the answer is true.
 func inhabited(mountNamespace string) bool {
 	if mountNamespace == "" {
 		return false
@@ -120,22 +122,34 @@ func inhabited(mountNamespace string) bool {
 	if err != nil {
 		return true
 	}
+	since := started("self")
 	for _, e := range entries {
 		if _, err := strconv.Atoi(e.Name()); err != nil {
 			continue
 		}
 		ns, err := os.Readlink("/proc/" + e.Name() + "/ns/mnt")
-		if ns == mountNamespace {
-			return true
-		}
-		if errors.Is(err, unix.EACCES) && ownProcess(e.Name()) {
+		if ns == mountNamespace || errors.Is(err, unix.EACCES) && started(e.Name()) >= since {
 			return true
 		}
 	}
 	return false
 }
 
-func ownProcess(pid string) bool {
-	var st unix.Stat_t
-	return unix.Stat("/proc/"+pid, &st) == nil && int(st.Uid) == os.Geteuid()
+// started returns when a process started, in clock ticks since boot, or 0 if it
+// has ended (proc_pid_stat(5), starttime: the 22nd field, the 20th after the
+// name, which may hold anything).
+func started(pid string) uint64 {
+	text, err := readFile("/proc/"+pid+"/stat", unix.PathMax)
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 20 {
+		return 0
+	}
+	ticks, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return ticks
 }
