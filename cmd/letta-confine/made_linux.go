@@ -128,11 +128,28 @@ func inhabited(mountNamespace string) bool {
 			continue
 		}
 		ns, err := os.Readlink("/proc/" + e.Name() + "/ns/mnt")
-		if ns == mountNamespace || errors.Is(err, unix.EACCES) && started(e.Name()) >= since {
+		if ns == mountNamespace || errors.Is(err, unix.EACCES) && ownProcess(e.Name()) && started(e.Name()) >= since {
 			return true
 		}
 	}
 	return false
+}
+
+// ownProcess reports whether a process can have come from this launcher: it runs
+// as the same user, whatever it did to the owner of its /proc directory
+// (PR_SET_DUMPABLE), or the launcher is root, whose commands can become anyone.
+func ownProcess(pid string) bool {
+	uid := strconv.Itoa(os.Geteuid())
+	if uid == "0" {
+		return true
+	}
+	text, err := readFile("/proc/"+pid+"/status", 64<<10)
+	if err != nil {
+		return false // it has ended
+	}
+	_, ids, _ := strings.Cut(string(text), "\nUid:")
+	ids, _, _ = strings.Cut(ids, "\n")
+	return slices.Contains(strings.Fields(ids), uid)
 }
 
 // started returns when a process started, in clock ticks since boot, or 0 if it
