@@ -21,7 +21,7 @@ type options struct {
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 
 	protect, protectGit                                    []string
-	isolate, newSession, dieWithParent                     bool
+	isolate, newSession, dieWithParent, selfTest           bool
 	bwrap, chdir, report                                   string
 	allowOverDenial, createWritable, quiet, json, bareWord bool
 	maxSiblings                                            int
@@ -78,6 +78,7 @@ var flags = []flag{
 	{"die-with-parent", true, boolean(func(o *options) *bool { return &o.dieWithParent })},
 	{"report", false, text(func(o *options) *string { return &o.report })},
 	{"quiet", true, boolean(func(o *options) *bool { return &o.quiet })},
+	{"self-test", true, boolean(func(o *options) *bool { return &o.selfTest })},
 	{"json", true, boolean(func(o *options) *bool { return &o.json })},
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -20,8 +21,9 @@ func stage(args []string) (status int, ok bool) {
 	switch {
 	case len(args) > 0 && args[0] == inner.Word:
 		return inner.Main(args[1:]), true
-	case len(args) == 2 && args[0] == probe.Word:
-		if probe.Stage(args[1]) != nil {
+	case len(args) == 3 && args[0] == probe.Word:
+		outside, err := strconv.Atoi(args[2])
+		if err != nil || probe.Stage(args[1], outside) != nil {
 			return launch.ExitFailure, true
 		}
 		return 0, true

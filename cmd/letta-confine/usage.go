@@ -5,7 +5,7 @@ package main
 const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan [flags] [--json] -- command [argument ...]
        letta-confine explain [flags] [--json] path ...
-       letta-confine probe [--json]
+       letta-confine probe [--self-test] [--json]
        letta-confine version
 
 Runs a command that can read and write only what a policy lets it. Without a
@@ -44,7 +44,8 @@ process
 output
   --report FILE|fd:N        write what happened as JSON, one event a line
   --quiet                   no warnings
-  --json                    with plan and explain: print JSON
+  --json                    with plan, explain and probe: print JSON
+  --self-test               with probe: show every attempt and what came of it
 
 exit status: the command's own; 125 the launcher failed and the command never
 ran; 126 the command cannot run; 127 it was not found; 128+n signal n ended it
