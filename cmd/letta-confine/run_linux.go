@@ -167,7 +167,9 @@ func (in *inputs) warn(text string) {
 // unconfined executes the command as it is, after saying so.
 func (in *inputs) unconfined(rep *report, reason, warning string) (int, error) {
 	in.warn(warning)
-	rep.unconfined(reason)
+	if err := rep.unconfined(reason); err != nil {
+		return 0, err
+	}
 	if err := launch.CloseOnExec(in.opts.keepFDs); err != nil {
 		return 0, err
 	}
@@ -206,7 +208,9 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	for _, w := range b.warnings {
 		in.warn(w)
 	}
-	rep.plan(in, b, paths)
+	if err := rep.plan(b, paths); err != nil {
+		return 0, err
+	}
 	status, err := supervise.Run(supervise.Sandbox{
 		Bwrap:   b.helper.Path,
 		Args:    b.plan.Args,
@@ -256,7 +260,9 @@ func (in *inputs) startLandlock(rep *report, b *backend) error {
 	for _, w := range b.warnings {
 		in.warn(w)
 	}
-	rep.plan(in, b, nil)
+	if err := rep.plan(b, nil); err != nil {
+		return err
+	}
 	if err := b.ruleset.Restrict(); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
