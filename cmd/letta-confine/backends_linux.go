@@ -150,10 +150,6 @@ func (in *inputs) bubblewrap() backend {
 	if err != nil {
 		return fail(err)
 	}
-	if len(plan.Create) > 0 && in.opts.missingDenied == "refuse" {
-		return fail(withHint(fmt.Errorf("%s %q is not there", plan.Create[0].List, plan.Create[0].Given),
-			"create it first, or pass --missing-denied create"))
-	}
 	b := backend{enforcement: plan.Enforcement, skipped: plan.Skipped, helper: helper, plan: plan}
 	if abi > 0 {
 		b.ruleset = landlock.Inside(in.resolved, abi, in.opts.isolate)

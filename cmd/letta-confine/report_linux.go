@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -32,6 +33,9 @@ func (in *inputs) openReport() (*report, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--report %q: %w", where, err)
 		}
+		if slices.Contains(in.opts.keepFDs, fd) {
+			return nil, withHint(fmt.Errorf("--report %q is a descriptor that the command keeps", where), "let the command have another, or none")
+		}
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
 			return nil, fmt.Errorf("--report %q: %w", where, err)
 		}
@@ -53,6 +57,12 @@ func (in *inputs) openReport() (*report, error) {
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil && hostfs.KindOf(st.Mode) != policy.File {
 		err = errors.New("not a regular file")
+	}
+	id := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
+	for _, f := range in.files {
+		if err == nil && f.id == id {
+			err = fmt.Errorf("it is what %s reads", f.flag)
+		}
 	}
 	if err == nil {
 		err = unix.Ftruncate(fd, 0)

@@ -181,10 +181,10 @@ func (in *inputs) unconfined(rep *report, reason, warning string) (int, error) {
 func (in *inputs) start(rep *report, b *backend) (int, error) {
 	paths, err := in.create(b.plan.Create)
 	if b.name == "landlock" {
-		if err == nil {
-			err = in.refresh(b)
-		}
 		if err != nil {
+			return 0, err
+		}
+		if err := in.refresh(b); err != nil {
 			return 0, &startError{err}
 		}
 		return 0, in.startLandlock(rep, b)
