@@ -259,10 +259,11 @@ func stepClose() int {
 	mark := CloseOnExec
 	if os.Getenv("LAUNCH_TEST_LIST") != "" {
 		mark = func(keep []int) error {
-			if err := closeOnExecByList(); err != nil {
-				return err
+			err := closeOnExecByList()
+			for _, fd := range keep {
+				unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0)
 			}
-			return CloseOnExec(keep)
+			return err
 		}
 	}
 	if err := mark(keep); err != nil {
