@@ -159,13 +159,17 @@ func (r *report) started(mountNamespace string) error {
 }
 
 // exit says how the command ended, and which created directories stay.
-func (r *report) exit(code int, err error, stay []string) {
-	failed, isExec := errors.AsType[*launch.ExecError](err)
-	if isExec {
-		code = failed.Status
-	}
+func (r *report) exit(code int, stay []string) {
 	no := false
 	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay})
+}
+
+// failed says that the command did not run: it could not be executed, or the
+// launcher failed before.
+func (r *report) failed(err error) {
+	code := exitStatus(err)
+	runner := code == launch.ExitFailure
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &runner, Reason: err.Error()})
 }
 
 func (r *report) unconfined(reason string) error {

@@ -77,6 +77,15 @@ func confine(args []string) (int, error) {
 		return 0, err
 	}
 	in.env = launch.Unsetenv(in.env, sentinel)
+	status, err := in.confine(rep)
+	if err != nil {
+		rep.failed(err)
+	}
+	return status, err
+}
+
+// confine picks a backend, or none where there is nothing to confine.
+func (in *inputs) confine(rep *report) (status int, err error) {
 	if in.again, err = in.checkStdio(); err != nil {
 		return 0, err
 	}
@@ -229,10 +238,10 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	if failed, ok := errors.AsType[*supervise.StartError](err); ok {
 		return status, &startError{failed}
 	}
-	if err != nil {
-		status = exitStatus(err)
+	stay := made.release(namespace)
+	if err == nil {
+		rep.exit(status, stay)
 	}
-	rep.exit(status, err, made.release(namespace))
 	return status, err
 }
 
