@@ -93,14 +93,14 @@ func Run(s Sandbox) (status int, err error) {
 		}
 	}
 	tty := openTerminal()
-	execErr := child.peer.Go()
+	gone := child.peer.Go()
 	status = child.wait()
 	tty.restore()
-	if execErr != nil {
-		if _, ok := errors.AsType[*launch.ExecError](execErr); !ok {
-			execErr = &StartError{execErr}
-		}
-		return 0, execErr
+	if gone != nil {
+		return relay.interrupted(), &StartError{gone}
+	}
+	if err := child.peer.ExecError(); err != nil {
+		return 0, err
 	}
 	return status, nil
 }
