@@ -131,8 +131,13 @@ type child struct {
 	stderr int // what bubblewrap itself says
 }
 
+// stageEnv is the environment of bubblewrap and of the inner stage. The stage does
+// one thing after the other: with one processor the Go runtime starts fewer threads
+// for it, which have to end before the command can start.
+var stageEnv = []string{"GOMAXPROCS=1"}
+
 // start starts bubblewrap with its arguments and the plan in anonymous files,
-// and with an empty environment: a variable of the command's such as LD_PRELOAD
+// and with no variable of the caller's: one of the command's such as LD_PRELOAD
 // would otherwise act on bubblewrap, outside the sandbox it is about to make.
 func start(s Sandbox) (*child, error) {
 	free := launch.FreeFrom(5, s.Inner.Keep)
@@ -193,7 +198,7 @@ func start(s Sandbox) (*child, error) {
 		"/proc/self/fd/" + strconv.Itoa(exeFD), inner.Word, strconv.Itoa(planFD), strconv.Itoa(ctlFD),
 	}
 	pid, err := syscall.ForkExec(s.Bwrap, argv, &syscall.ProcAttr{
-		Env:   []string{},
+		Env:   stageEnv,
 		Files: files,
 		Sys:   &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL, Unshareflags: s.unshare()},
 	})
