@@ -89,8 +89,9 @@ type Result struct {
 	Seen   Seen   `json:"seen,omitempty"` // every attempt, "ok" or its error
 }
 
-// errTimeout says that a step was killed.
-var errTimeout = fmt.Errorf("nothing happened for %v", Limit)
+// errTimeout says that a step was killed. It is made when it is needed: a package
+// that has something to initialize costs every start.
+func errTimeout() error { return fmt.Errorf("nothing happened for %v", Limit) }
 
 // Run tries every step with one backend of the launcher at the given path. It
 // fails where the host cannot even do the unconfined control.
@@ -187,7 +188,7 @@ func see(dir, program string, args ...string) (Seen, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		return nil, errTimeout
+		return nil, errTimeout()
 	}
 	if err != nil {
 		first, _, _ := strings.Cut(strings.TrimPrefix(stderr.String(), "letta-confine: error: "), "\n")
