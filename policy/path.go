@@ -49,6 +49,16 @@ func Ancestors(p string) []string {
 	return up
 }
 
+// upward yields a canonical path and the directories above it, from the nearest
+// to "/". It allocates nothing.
+func upward(p string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for yield(p) && p != "/" {
+			p = parent(p)
+		}
+	}
+}
+
 // checkLiteral refuses what no root can be, however it was given.
 func checkLiteral(path string) (err error, hint string) {
 	switch {
