@@ -83,24 +83,25 @@ func Landlock(handled uint64, grants []Grant, tree *Tree) (Domain, error) {
 // Making, removing and renaming a name is asked of its directory, so ask Allows
 // of the directory. For Refer that is necessary and not sufficient: the target
 // must not gain rights by the move.
-func (d Domain) Allows(path string, rights uint64) bool {
+func (d Domain) Allows(path string, rights uint64) bool { return rights&^d.allowed(path) == 0 }
+
+// AllowsAny reports whether at least one of the rights is allowed on path.
+func (d Domain) AllowsAny(path string, rights uint64) bool { return rights&d.allowed(path) != 0 }
+
+func (d Domain) allowed(path string) uint64 {
 	allowed := ^(d.handled | Refer)
 	for _, g := range d.grants {
 		if _, ok := inside(g.Path, path); ok {
 			allowed |= g.Rights
 		}
 	}
-	return rights&^allowed == 0
+	return allowed
 }
 
-// AllowsAny reports whether at least one of the rights is allowed on path.
-func (d Domain) AllowsAny(path string, rights uint64) bool {
-	for right := uint64(1); right <= ResolveUnix; right <<= 1 {
-		if rights&right != 0 && d.Allows(path, right) {
-			return true
-		}
-	}
-	return false
+// Entry reports whether every change of the name of path is allowed, and whether
+// any is: making, removing and renaming within its directory.
+func (d Domain) Entry(path string) (every, some bool) {
+	return d.Allows(Above(path), changesDir), d.AllowsAny(Above(path), changesDir|makesNodes)
 }
 
 // Access reports whether path can be read, and whether it can be written, to the
