@@ -98,6 +98,42 @@ func (d Domain) allowed(path string) uint64 {
 	return allowed
 }
 
+// Rename reports whether rename(2) is allowed to move src, which exists, to dst,
+// over what is there. Link does so for link(2). A move between directories needs
+// Refer in both, and dst must not have rights that src lacks: a file would gain
+// them by being moved (security/landlock/fs.c, no_more_access).
+func (d Domain) Rename(src, dst string) bool {
+	takes, makes := RemoveFile, MakeReg
+	if d.tree.Kind(src) == policy.Dir {
+		takes, makes = RemoveDir, MakeDir
+	}
+	switch d.tree.Kind(dst) {
+	case policy.Missing:
+	case policy.Dir:
+		makes |= RemoveDir
+	default:
+		makes |= RemoveFile
+	}
+	return d.Allows(Above(src), takes) && d.Allows(Above(dst), makes) && d.refers(src, dst)
+}
+
+// Link reports whether link(2) is allowed to give src, a file, the name dst.
+func (d Domain) Link(src, dst string) bool {
+	return d.Allows(Above(dst), MakeReg) && d.refers(src, dst)
+}
+
+func (d Domain) refers(src, dst string) bool {
+	from, to := Above(src), Above(dst)
+	if from == to {
+		return true
+	}
+	gained := d.allowed(to) &^ d.allowed(src)
+	if d.tree.Kind(src) != policy.Dir {
+		gained &= fileRights
+	}
+	return d.Allows(from, Refer) && d.Allows(to, Refer) && gained == 0
+}
+
 // Entry reports whether every change of the name of path is allowed, and whether
 // any is: making, removing and renaming within its directory.
 func (d Domain) Entry(path string) (every, some bool) {
@@ -114,7 +150,8 @@ func (d Domain) Access(path string) (read, write bool) {
 }
 
 // Leaks reports whether path can be read, and whether it can be changed, at all:
-// by any one right. On a domain that does not handle Truncate (ABI 1 and 2) every
+// by any one right; Execute counts as one, though the kernel wants ReadFile beside
+// it to execute a file. On a domain that does not handle Truncate (ABI 1 and 2) every
 // file can be changed.
 func (d Domain) Leaks(path string) (read, write bool) {
 	reads, writes := d.rights(path)
