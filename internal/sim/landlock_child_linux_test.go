@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/internal/sim"
+	"github.com/letta-confine/letta-confine/internal/testenv"
 )
 
 // childVariable makes this test binary a process that carries out the job on its
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 		child()
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(testenv.Main(m))
 }
 
 // job is a ruleset, who applies it, and what is then tried.
@@ -74,7 +75,7 @@ func errno(err error) syscall.Errno {
 }
 
 func confine(j job) (string, syscall.Errno) {
-	if j.UID != os.Getuid() {
+	if j.UID != os.Getuid() { // under bubblewrap it is that user already
 		if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(j.UID), syscall.Setuid(j.UID)); err != nil {
 			return "setuid", errno(err)
 		}
@@ -189,7 +190,7 @@ func (j job) run(t *testing.T) answer {
 func mediated(t *testing.T) uint64 {
 	t.Helper()
 	abi, err := ll.LandlockGetABIVersion()
-	need(t, "landlock", err)
+	testenv.Need(t, testenv.FacilityLandlock, err)
 	rights := sim.MakeSym<<1 - 1
 	for _, added := range []struct {
 		abi   int
@@ -202,10 +203,11 @@ func mediated(t *testing.T) uint64 {
 	return rights
 }
 
-// asWhom are the users that the kernel is asked as.
-func asWhom() []int {
-	if os.Getuid() != 0 {
-		return []int{os.Getuid()}
-	}
-	return []int{0, 65534}
+// asWhom are the users that the kernel is asked as. Only root can be both.
+func asWhom(t *testing.T, check func(t *testing.T, uid int)) {
+	t.Run("root", func(t *testing.T) {
+		testenv.Need(t, testenv.FacilityRoot, testenv.HasRoot())
+		check(t, 0)
+	})
+	t.Run("user", func(t *testing.T) { check(t, testenv.Plain.UID) })
 }

@@ -165,60 +165,58 @@ func (h *landlockHost) predict(d sim.Domain, t try) bool {
 // refuses it refuses with EACCES, or with EXDEV for a move between directories.
 func TestLandlockIsLandlock(t *testing.T) {
 	all := mediated(t)
-	for _, uid := range asWhom() {
-		t.Run(fmt.Sprintf("uid %d", uid), func(t *testing.T) {
-			const seed = 5
-			rng := rand.New(rand.NewPCG(seed, uint64(uid)))
-			allowed, refused := 0, 0
-			for i := range 40 {
-				h := newLandlockHost(t, rng, uid)
-				j := job{UID: uid, Handled: randomRights(rng, all)}
-				for range 1 + rng.IntN(6) {
-					g := sim.Grant{Path: h.dirs[rng.IntN(len(h.dirs))], Rights: randomRights(rng, j.Handled)}
-					switch rng.IntN(8) {
-					case 0:
-						g.Path = "/"
-					case 1, 2:
-						if g.Rights &= sim.Execute | sim.ReadFile | sim.WriteFile | sim.Truncate; g.Rights == 0 {
-							continue
-						}
-						g.Path = h.file(h.fresh(g.Path))
+	asWhom(t, func(t *testing.T, uid int) {
+		const seed = 5
+		rng := rand.New(rand.NewPCG(seed, uint64(uid)))
+		allowed, refused := 0, 0
+		for i := range 40 {
+			h := newLandlockHost(t, rng, uid)
+			j := job{UID: uid, Handled: randomRights(rng, all)}
+			for range 1 + rng.IntN(6) {
+				g := sim.Grant{Path: h.dirs[rng.IntN(len(h.dirs))], Rights: randomRights(rng, j.Handled)}
+				switch rng.IntN(8) {
+				case 0:
+					g.Path = "/"
+				case 1, 2:
+					if g.Rights &= sim.Execute | sim.ReadFile | sim.WriteFile | sim.Truncate; g.Rights == 0 {
+						continue
 					}
-					j.Grants = append(j.Grants, g)
+					g.Path = h.file(h.fresh(g.Path))
 				}
-				questions := h.questions(rng, func() sim.Domain {
-					d, err := sim.Landlock(j.Handled, j.Grants, h.tree)
-					h.check(err)
-					return d
-				}, j.Grants)
-				for _, q := range questions {
-					j.Tries = append(j.Tries, q.try)
+				j.Grants = append(j.Grants, g)
+			}
+			questions := h.questions(rng, func() sim.Domain {
+				d, err := sim.Landlock(j.Handled, j.Grants, h.tree)
+				h.check(err)
+				return d
+			}, j.Grants)
+			for _, q := range questions {
+				j.Tries = append(j.Tries, q.try)
+			}
+			a := j.run(t)
+			if a.Errno != 0 {
+				t.Fatalf("seed %d, case %d: %s: %v\n%v", seed, i, a.Step, a.Errno, j.Grants)
+			}
+			for k, q := range questions {
+				if a.Tries[k] == 0 {
+					allowed++
+				} else {
+					refused++
 				}
-				a := j.run(t)
-				if a.Errno != 0 {
-					t.Fatalf("seed %d, case %d: %s: %v\n%v", seed, i, a.Step, a.Errno, j.Grants)
-				}
-				for k, q := range questions {
-					if a.Tries[k] == 0 {
-						allowed++
-					} else {
-						refused++
-					}
-					if got := a.Tries[k]; (got == 0) != q.allowed || got != 0 && got != syscall.EACCES && got != syscall.EXDEV {
-						t.Errorf("seed %d, case %d: %s %q %q: kernel %v, interpreter allows %v\nhandled %#x %v",
-							seed, i, q.Op, strings.TrimPrefix(q.Path, h.at), strings.TrimPrefix(q.Other, h.at), got, q.allowed, j.Handled, j.Grants)
-					}
-				}
-				if t.Failed() {
-					return
+				if got := a.Tries[k]; (got == 0) != q.allowed || got != 0 && got != syscall.EACCES && got != syscall.EXDEV {
+					t.Errorf("seed %d, case %d: %s %q %q: kernel %v, interpreter allows %v\nhandled %#x %v",
+						seed, i, q.Op, strings.TrimPrefix(q.Path, h.at), strings.TrimPrefix(q.Other, h.at), got, q.allowed, j.Handled, j.Grants)
 				}
 			}
-			t.Logf("%d operations allowed and %d refused", allowed, refused)
-			if allowed < 1000 || refused < 1000 {
-				t.Error("want a thousand of each or more")
+			if t.Failed() {
+				return
 			}
-		})
-	}
+		}
+		t.Logf("%d operations allowed and %d refused", allowed, refused)
+		if allowed < 1000 || refused < 1000 {
+			t.Error("want a thousand of each or more")
+		}
+	})
 }
 
 // randomRights is a part of the rights, never none, most often the larger one.

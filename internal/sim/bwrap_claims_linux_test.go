@@ -5,8 +5,10 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/internal/sim"
+	"github.com/letta-confine/letta-confine/internal/testenv"
 )
 
 // bwrapClaims are what the interpreter says of bubblewrap, one by one, and what
@@ -153,86 +156,95 @@ func claimHost(t *testing.T, uid int) (string, *sim.Tree) {
 // Each claim that the interpreter makes of bubblewrap is done by bubblewrap, as
 // root and as a plain user, with the error that shows which mechanism refused.
 func TestBwrapClaims(t *testing.T) {
-	for _, uid := range asWhom() {
-		t.Run(fmt.Sprintf("uid %d", uid), func(t *testing.T) {
-			needBwrap(t, uid)
-			for _, tt := range bwrapClaims {
-				t.Run(tt.name, func(t *testing.T) {
-					at, tree := claimHost(t, uid)
-					argv := strings.Split(strings.ReplaceAll(tt.argv, "@", at), " ")
-					v, err := sim.Bwrap(argv, tree, nil)
-					if tt.refuses == "" && err != nil || tt.refuses != "" && (err == nil || !strings.Contains(err.Error(), tt.refuses)) {
-						t.Errorf("interpreter: %v, want an error with %q", err, tt.refuses)
-					}
-					for line, want := range tt.want {
-						checkClaim(t, uid, argv, line, at, want, v, err == nil)
-					}
-					if tt.fails != "" {
-						_, out, err := underBwrap(uid, argv, nil)
-						if err == nil || !strings.Contains(out, tt.fails) {
-							t.Errorf("bubblewrap: %v: %s, want a failure with %q", err, out, tt.fails)
-						}
-					}
-				})
-			}
-		})
+	asWhom(t, func(t *testing.T, uid int) {
+		needBwrap(t, uid)
+		for _, tt := range bwrapClaims {
+			t.Run(tt.name, func(t *testing.T) {
+				at, tree := claimHost(t, uid)
+				argv := strings.Split(strings.ReplaceAll(tt.argv, "@", at), " ")
+				v, err := sim.Bwrap(argv, tree, nil)
+				if tt.refuses == "" && err != nil || tt.refuses != "" && (err == nil || !strings.Contains(err.Error(), tt.refuses)) {
+					t.Errorf("interpreter: %v, want an error with %q", err, tt.refuses)
+				}
+				if tt.fails == "" {
+					checkClaim(t, uid, argv, tt.want, at, v, err == nil)
+				} else if _, out, err := underBwrap(t, uid, argv, nil); err == nil || !strings.Contains(out, tt.fails) {
+					t.Errorf("bubblewrap: %v: %s, want a failure with %q", err, out, tt.fails)
+				}
+			})
+		}
+	})
+}
+
+func checkClaim(t *testing.T, uid int, argv []string, want map[string]string, at string, v sim.View, interpreted bool) {
+	t.Helper()
+	lines := slices.Sorted(maps.Keys(want))
+	var tries []try
+	for _, line := range lines {
+		op, path, other := splitTry(strings.ReplaceAll(line, "@", at))
+		tries = append(tries, try{op, path, other})
+	}
+	a, out, err := underBwrap(t, uid, argv, tries)
+	if err != nil || len(a.Tries) != len(tries) {
+		t.Fatalf("bubblewrap: %v: %s", err, out)
+	}
+	for i, line := range lines {
+		got, want := outcome(tries[i], a.Tries[i], want[line]), want[line]
+		if got != want {
+			t.Errorf("bubblewrap: %s: %s, want %s", line, got, want)
+		}
+		if !interpreted {
+			continue
+		}
+		if got := says(v, tries[i], want); got != want {
+			t.Errorf("interpreter: %s: %s, want %s", line, got, want)
+		}
 	}
 }
 
-func checkClaim(t *testing.T, uid int, argv []string, line, at, want string, v sim.View, interpreted bool) {
-	t.Helper()
-	words := strings.Split(strings.ReplaceAll(line, "@", at)+" ", " ")
-	q := try{words[0], words[1], words[2]}
-	a, out, err := underBwrap(uid, argv, []try{q})
-	if err != nil || len(a.Tries) != 1 {
-		t.Fatalf("bubblewrap: %v: %s", err, out)
-	}
-	got := "ok"
-	if a.Tries[0] != 0 {
-		got = unix.ErrnoName(a.Tries[0])
-	} else if q.Op == "create" || q.Op == "list" {
-		// What the host has at the place tells whether it was the host's own.
-		if _, err := os.Lstat(q.Path); err != nil || q.Op == "list" && want == "void" {
-			got = "void"
-		}
-	}
-	if got != want {
-		t.Errorf("bubblewrap: %s: %s, want %s", line, got, want)
-	}
-	if !interpreted {
-		return
-	}
-	read, write := v.Access(q.Path)
-	says := "refused"
+// outcome words what became of a try. What the host then has at the place tells
+// whether it was the host's own; of a listing only what is wanted tells.
+func outcome(q try, err syscall.Errno, want string) string {
+	_, gone := os.Lstat(q.Path)
 	switch {
-	case q.Op == "read" || q.Op == "list":
-		if read {
-			says = "ok"
-		} else if v.Void(q.Path) && q.Op == "list" {
-			says = "void"
-		}
-	case q.Op == "rename" || q.Op == "unlink" || q.Op == "rmdir":
-		if v.Entry(q.Path) && (q.Other == "" || v.Entry(q.Other)) && want != "EXDEV" {
-			says = "ok"
-		}
-	case write:
-		says = "ok"
-	case v.Void(q.Path):
-		says = "void"
+	case err != 0:
+		return unix.ErrnoName(err)
+	case q.Op == "list" && want == "void", q.Op == "create" && gone != nil:
+		return "void"
 	}
-	if refused := want != "ok" && want != "void"; refused != (says == "refused") || !refused && says != want {
-		t.Errorf("interpreter: %s: %s, want %s", line, says, want)
+	return "ok"
+}
+
+// says words the interpreter's answer. It knows no errors and no EXDEV, so that a
+// refusal is whichever was wanted.
+func says(v sim.View, q try, want string) string {
+	read, write := v.Access(q.Path)
+	ok := write
+	switch q.Op {
+	case "read", "list":
+		ok = read
+	case "rename", "unlink", "rmdir":
+		ok = v.Entry(q.Path) && (q.Other == "" || v.Entry(q.Other)) && want != "EXDEV"
 	}
+	switch {
+	case ok:
+		return "ok"
+	case v.Void(q.Path) && (q.Op == "list" || q.Op == "create"):
+		return "void"
+	case want == "ok" || want == "void":
+		return "refused"
+	}
+	return want
 }
 
 // underBwrap has this test binary try something inside bubblewrap.
-func underBwrap(uid int, argv []string, tries []try) (answer, string, error) {
+func underBwrap(t *testing.T, uid int, argv []string, tries []try) (answer, string, error) {
 	var in, stdout, stderr bytes.Buffer
 	var a answer
 	if err := gob.NewEncoder(&in).Encode(job{UID: uid, Tries: tries}); err != nil {
 		return a, "", err
 	}
-	cmd := exec.Command("bwrap", append(append([]string{}, argv...), "--", selfCopy, "-test.run=^$")...)
+	cmd := exec.Command("bwrap", append(append([]string{}, argv...), "--", testenv.Helper(t))...)
 	cmd.Env = append(cmd.Environ(), childVariable+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &stdout, &stderr
 	if uid != os.Getuid() {
@@ -244,18 +256,17 @@ func underBwrap(uid int, argv []string, tries []try) (answer, string, error) {
 	return a, stderr.String(), gob.NewDecoder(&stdout).Decode(&a)
 }
 
-// selfCopy is this test binary, where a plain user reaches it too.
-var selfCopy = os.Args[0]
-
+// needBwrap asks for a bubblewrap that does the least it can do.
 func needBwrap(t *testing.T, uid int) {
 	t.Helper()
-	_, out, err := underBwrap(uid, []string{"--bind", "/", "/"}, nil)
+	facility := testenv.FacilityBwrap
+	if uid != 0 {
+		testenv.Need(t, facility, testenv.HasBwrap())
+		facility = testenv.FacilityUserns
+	}
+	_, out, err := underBwrap(t, uid, []string{"--bind", "/", "/"}, nil)
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, out)
 	}
-	facility := "bwrap"
-	if uid != 0 {
-		facility = "userns"
-	}
-	need(t, facility, err)
+	testenv.Need(t, facility, err)
 }
