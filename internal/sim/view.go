@@ -85,11 +85,11 @@ func (v View) Stat(path string) bool {
 
 // Entry reports whether the name of path can be made, removed or renamed: its
 // directory is the host's own and writable, or can itself be made, and no mount
-// point stands at it.
+// point stands at it, neither the view's nor the host's.
 func (v View) Entry(path string) bool {
 	dir := Above(path)
 	shown, write := v.Shows(dir)
-	if !write || shown != dir || v.IsMountPoint(path) {
+	if !write || shown != dir || v.IsMountPoint(path) || v.tree.mounts[path] {
 		return false
 	}
 	kind := v.tree.Kind(dir)
