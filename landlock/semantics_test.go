@@ -41,13 +41,7 @@ func TestSemanticsAsUser(t *testing.T) {
 			t.Errorf("New(%+v): %v", p, err)
 			return
 		}
-		var grants []sim.Grant
-		for _, g := range rs.Grants {
-			if tree.Kind(g.Path) != policy.Missing || !g.Optional {
-				grants = append(grants, sim.Grant{Path: g.Path, Rights: uint64(g.Rights)})
-			}
-		}
-		d, err := sim.Landlock(uint64(rs.Handled), grants, tree)
+		d, err := domain(rs, tree)
 		if err != nil {
 			t.Errorf("%+v: %v\nrules %v", p, err, rs.Grants)
 			return
