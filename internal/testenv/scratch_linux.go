@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -40,6 +41,12 @@ func NewTree(t testing.TB, u User) *Tree {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		// What is mounted in the tree is the host's: removing would reach it.
+		mounts, err := os.ReadFile("/proc/self/mountinfo")
+		if err != nil || strings.Contains(string(mounts), dir+"/") {
+			t.Errorf("leaving the scratch tree %q: something is mounted in it, or nobody knows (%v)", dir, err)
+			return
+		}
 		if err := os.RemoveAll(dir); err != nil {
 			t.Errorf("removing the scratch tree: %v", err)
 		}
