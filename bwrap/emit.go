@@ -41,6 +41,10 @@ type Host struct {
 	// process outside, whoever runs it (measured: uid 0 and 1000).
 	Layered bool
 
+	// Isolate gives the command its own process and IPC namespaces: it sees and
+	// signals no process of the host's, and none of its own outlives it.
+	Isolate bool
+
 	// ControlFiles are the kernel's control files that exist (ControlFiles).
 	ControlFiles []string
 
@@ -93,6 +97,10 @@ type Plan struct {
 	// Args stand before the inner stage's command, without the "--".
 	Args []string
 
+	// Private is whether bubblewrap has to start from a mount table into which
+	// nothing propagates, which takes a privilege.
+	Private bool
+
 	// Checks are what the inner stage verifies.
 	Checks []Check
 
@@ -133,6 +141,8 @@ func New(r policy.Resolved, h Host) (Plan, error) {
 	}
 	e.add("--dev", "/dev", "--tmpfs", "/dev/shm")
 	switch {
+	case h.Isolate:
+		e.add("--unshare-pid", "--unshare-ipc", "--proc", "/proc")
 	case !h.Layered:
 		e.add("--unshare-pid", "--proc", "/proc")
 	case r.Default() == policy.Read:
@@ -161,6 +171,7 @@ func New(r policy.Resolved, h Host) (Plan, error) {
 	if n := len(e.plan.Args); n > maxArgs-innerArgs {
 		return Plan{}, fmt.Errorf("%w: they need %d arguments and it takes %d", ErrTooMany, n+innerArgs, maxArgs)
 	}
+	e.plan.Private = h.Privileged
 	e.plan.Enforcement = enforcement(r, h)
 	return e.plan, nil
 }
@@ -304,14 +315,16 @@ func enforcement(r policy.Resolved, h Host) policy.Enforcement {
 			e.OverDenials = append(e.OverDenials, policy.OverDenial{Name: "pinned", Path: l.Root.Path})
 		}
 	}
-	if !h.Privileged {
+	if h.Privileged {
+		e.OverDenials = append(e.OverDenials, policy.OverDenial{Name: "late-mounts"})
+	} else {
 		e.OverDenials = append(e.OverDenials, policy.OverDenial{Name: "owners"})
 	}
 	if fifos(r, h.Layered) {
 		e.Gaps = append(e.Gaps, policy.GapFIFO)
 	}
-	if !h.Layered {
-		e.OverDenials = append(e.OverDenials, policy.OverDenial{Name: "processes"})
+	if !h.Layered || h.Isolate {
+		e.OverDenials = append(e.OverDenials, policy.OverDenial{Name: "processes"}, policy.OverDenial{Name: "nested-user-namespaces"})
 	}
 	if h.Privileged && r.Default() == policy.ReadWrite {
 		e.Gaps = append(e.Gaps, policy.GapDeferred)

@@ -60,10 +60,6 @@ func Handled(abi int) Rights {
 	return 1<<n - 1
 }
 
-// Scoped are the abilities beyond files that New asks for, none by default: a
-// command may signal the servers that an earlier one started.
-const Scoped = 0
-
 // Devices are the nodes that every command may read and write.
 var Devices = []string{
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts",
@@ -111,6 +107,7 @@ type Grant struct {
 type Ruleset struct {
 	ABI      int
 	Handled  Rights
+	Scoped   uint64 // abilities beyond files that end at the domain (landlock(7)); none by default
 	Grants   []Grant
 	Siblings int // grants that stand for something beside a root
 

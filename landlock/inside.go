@@ -12,10 +12,16 @@ import (
 // so reach the host's files through /proc/PID/root; a fifo in a read-only place
 // cannot be written to; no device node is made.
 //
+// With isolate no process outside can be signalled either, from ABI 6 on; without
+// it a command may signal the servers that an earlier one started.
+//
 // It grants and takes nothing back: a denied or readonly root inside a writable
 // place is the mounts' business alone. The paths are opened inside the sandbox.
-func Inside(r policy.Resolved, abi int) Ruleset {
+func Inside(r policy.Resolved, abi int, isolate bool) Ruleset {
 	rs := Ruleset{ABI: abi, Handled: Handled(abi)}
+	if isolate && abi >= 6 {
+		rs.Scoped = ll.ScopeSignal
+	}
 	everywhere := readRights | ll.AccessFSRefer
 	if r.Default() == policy.ReadWrite {
 		everywhere |= writeRights | ll.AccessFSIoctlDev

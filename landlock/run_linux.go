@@ -60,7 +60,7 @@ var errChanged = errors.New("it was replaced while the sandbox was set up")
 // Each path is opened without following a symlink, and a root must be the file
 // that was resolved: a name swapped in the meantime grants nothing.
 func (rs Ruleset) Restrict() error {
-	attr := ll.RulesetAttr{HandledAccessFS: uint64(rs.Handled), Scoped: Scoped}
+	attr := ll.RulesetAttr{HandledAccessFS: uint64(rs.Handled), Scoped: rs.Scoped}
 	fd, err := ll.LandlockCreateRuleset(&attr, 0)
 	if err != nil {
 		return fmt.Errorf("landlock_create_ruleset: %w", err)

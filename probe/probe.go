@@ -17,6 +17,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -25,35 +27,58 @@ import (
 const Limit = 2 * time.Second
 
 // Word is the first argument that makes the launcher the probing stage. It is
-// followed by the directory of the tree.
+// followed by the directory of the tree and the pid of a process outside.
 const Word = "probe-stage"
 
 // Step is one thing that a backend has to do.
 type Step struct {
-	Name  string   // what is tried
-	Flags []string // the policy, as flags of the launcher; %D stands for the tree
-	Want  Seen     // what the stage must see, with each failure as "denied"
+	Name   string   // what is tried
+	Flags  []string // the policy, as flags of the launcher; %D stands for the tree
+	Denied []string // the attempts that must fail; every other must succeed
 }
 
-// Seen is what the stage could do. Each field is "ok", or the name of an error.
-type Seen struct {
-	ReadSecret   string `json:"readSecret"`   // read a file below the denied directory
-	ListSecret   string `json:"listSecret"`   // find that file's name
-	ReadOutside  string `json:"readOutside"`  // read a file that no root holds
-	WriteOutside string `json:"writeOutside"` // create a file where no root allows it
-	WriteOwn     string `json:"writeOwn"`     // create a file in the writable directory
+// Seen is what the stage could do: for each attempt "ok", or the error.
+type Seen map[string]string
+
+const ok = "ok"
+
+// attempts are what the stage tries, in this order. It is told the tree, and a
+// process outside the sandbox.
+var attempts = []struct {
+	name string
+	do   func(dir string, outside int) error
+}{
+	{"read denied", func(dir string, _ int) error { return read(filepath.Join(dir, "secret", "name")) }},
+	{"list denied", func(dir string, _ int) error { return find(filepath.Join(dir, "secret"), "name") }},
+	{"write denied", func(dir string, _ int) error { return create(filepath.Join(dir, "secret", "new")) }},
+	{"read through /proc", func(dir string, outside int) error {
+		return read(filepath.Join("/proc", strconv.Itoa(outside), "root", dir, "secret", "name"))
+	}},
+	{"read outside", func(dir string, _ int) error { return read(filepath.Join(dir, "outside")) }},
+	{"write outside", func(dir string, _ int) error { return create(filepath.Join(dir, "new")) }},
+	{"write own", func(dir string, _ int) error { return create(filepath.Join(dir, "own", "new")) }},
+	{"write /dev/null", func(string, int) error { return os.WriteFile(os.DevNull, nil, 0o600) }},
+	{"unmount", func(dir string, _ int) error { return unmount(filepath.Join(dir, "secret")) }},
+	{"remount writable", func(dir string, _ int) error { return remount(dir) }},
 }
 
-const (
-	ok     = "ok"
-	denied = "denied"
-)
+// privileged are the attempts that an unconfined user has no right to either, so
+// that their control says nothing.
+var privileged = []string{"unmount", "remount writable"}
 
-// Steps are what every backend is asked to do. The last two are separate
-// because Landlock can do the first alone without touching the directories above.
+// Steps are what every backend is asked to do. The second is separate because
+// Landlock can do the first alone without touching the directories above.
 var Steps = []Step{
-	{"restricted writes", []string{"--restrict-writes", "--writable", "%D/own"}, Seen{ok, ok, ok, denied, ok}},
-	{"denied tree", []string{"--restrict-writes", "--writable", "%D/own", "--deny", "%D/secret"}, Seen{denied, denied, ok, denied, ok}},
+	{
+		"restricted writes",
+		[]string{"--restrict-writes", "--writable", "%D/own"},
+		[]string{"write denied", "write outside", "read through /proc", "unmount", "remount writable"},
+	},
+	{
+		"denied tree",
+		[]string{"--restrict-writes", "--writable", "%D/own", "--deny", "%D/secret"},
+		[]string{"read denied", "list denied", "write denied", "write outside", "read through /proc", "unmount", "remount writable"},
+	},
 }
 
 // Result is what came of one step.
@@ -61,6 +86,7 @@ type Result struct {
 	Step   string `json:"step"`
 	OK     bool   `json:"ok"`
 	Reason string `json:"reason,omitempty"`
+	Seen   Seen   `json:"seen,omitempty"` // every attempt, "ok" or its error
 }
 
 // errTimeout says that a step was killed.
@@ -87,12 +113,12 @@ func Run(launcher, backend string, flags ...string) ([]Result, error) {
 			return nil, fmt.Errorf("probe: %w", err)
 		}
 	}
-	control, err := see(dir, launcher, Word, dir)
+	control, err := see(dir, launcher, Word, dir, strconv.Itoa(os.Getpid()))
 	if err != nil {
 		return nil, fmt.Errorf("probe: the unconfined control: %w", err)
 	}
-	if control != (Seen{ok, ok, ok, ok, ok}) {
-		return nil, fmt.Errorf("probe: the unconfined control saw %+v", control)
+	if wrong := control.surprise(privileged, true); wrong != "" {
+		return nil, fmt.Errorf("probe: the unconfined control: %s", wrong)
 	}
 	var results []Result
 	for _, step := range Steps {
@@ -106,32 +132,49 @@ func try(step Step, dir, launcher, backend string, flags []string) Result {
 	for _, f := range step.Flags {
 		args = append(args, strings.ReplaceAll(f, "%D", dir))
 	}
-	args = append(args, "--", launcher, Word, dir)
+	args = append(args, "--", launcher, Word, dir, strconv.Itoa(os.Getpid()))
 	seen, err := see(dir, launcher, args...)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Result{Step: step.Name, Reason: err.Error()}
-	case seen.coarse() != step.Want:
-		return Result{Step: step.Name, Reason: fmt.Sprintf("the confined stage saw %+v", seen)}
 	}
-	return Result{Step: step.Name, OK: true}
+	if wrong := seen.surprise(step.Denied, false); wrong != "" {
+		return Result{Step: step.Name, Reason: wrong, Seen: seen}
+	}
+	return Result{Step: step.Name, OK: true, Seen: seen}
 }
 
-// coarse turns every error into "denied".
-func (s Seen) coarse() Seen {
-	for _, field := range []*string{&s.ReadSecret, &s.ListSecret, &s.ReadOutside, &s.WriteOutside, &s.WriteOwn} {
-		if *field != ok {
-			*field = denied
+// Attempts returns the names of what is tried, in order.
+func Attempts() []string {
+	var names []string
+	for _, a := range attempts {
+		names = append(names, a.name)
+	}
+	return names
+}
+
+// surprise names the first attempt that did not end as it should: denied ones
+// fail, all others succeed. With either, a denied one may do as it likes.
+func (s Seen) surprise(denied []string, either bool) string {
+	for _, a := range attempts {
+		got, tried := s[a.name]
+		switch mustFail := slices.Contains(denied, a.name); {
+		case !tried:
+			return a.name + ": not tried"
+		case mustFail && either:
+		case mustFail && got == ok:
+			return a.name + ": it succeeded"
+		case !mustFail && got != ok:
+			return a.name + ": " + got
 		}
 	}
-	return s
+	return ""
 }
 
 // see runs a program that ends in the stage, and returns what the stage saw.
 func see(dir, program string, args ...string) (Seen, error) {
-	for _, made := range []string{"own/new", "new"} {
+	for _, made := range []string{"own/new", "secret/new", "new"} {
 		if err := os.Remove(filepath.Join(dir, made)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return Seen{}, err
+			return nil, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), Limit)
@@ -144,28 +187,26 @@ func see(dir, program string, args ...string) (Seen, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		return Seen{}, errTimeout
+		return nil, errTimeout
 	}
 	if err != nil {
 		first, _, _ := strings.Cut(strings.TrimPrefix(stderr.String(), "letta-confine: error: "), "\n")
-		return Seen{}, errors.New(strings.TrimPrefix(first, "no backend can confine this command: "))
+		return nil, errors.New(strings.TrimPrefix(first, "no backend can confine this command: "))
 	}
 	var seen Seen
 	if err := json.Unmarshal(out, &seen); err != nil {
-		return Seen{}, fmt.Errorf("the stage's answer: %w", err)
+		return nil, fmt.Errorf("the stage's answer: %w", err)
 	}
 	return seen, nil
 }
 
 // Stage is the confined side: it tries everything, and prints what it saw.
-func Stage(dir string) error {
-	return json.NewEncoder(os.Stdout).Encode(Seen{
-		ReadSecret:   outcome(read(filepath.Join(dir, "secret", "name"))),
-		ListSecret:   outcome(find(filepath.Join(dir, "secret"), "name")),
-		ReadOutside:  outcome(read(filepath.Join(dir, "outside"))),
-		WriteOutside: outcome(os.WriteFile(filepath.Join(dir, "new"), nil, 0o600)),
-		WriteOwn:     outcome(os.WriteFile(filepath.Join(dir, "own", "new"), nil, 0o600)),
-	})
+func Stage(dir string, outside int) error {
+	seen := make(Seen)
+	for _, a := range attempts {
+		seen[a.name] = outcome(a.do(dir, outside))
+	}
+	return json.NewEncoder(os.Stdout).Encode(seen)
 }
 
 func outcome(err error) string {
@@ -178,6 +219,8 @@ func outcome(err error) string {
 	}
 	return err.Error()
 }
+
+func create(file string) error { return os.WriteFile(file, nil, 0o600) }
 
 func read(file string) error {
 	_, err := os.ReadFile(file)

@@ -134,7 +134,7 @@ func (in *inputs) bubblewrap() backend {
 	if err != nil {
 		abi = 0 // bwrap.New then does with a pid namespace what the layer would do
 	}
-	host := bwrap.Host{Privileged: held != 0, Layered: abi > 0, Protect: in.protect(helper)}
+	host := bwrap.Host{Privileged: held != 0, Layered: abi > 0, Isolate: in.opts.isolate, Protect: in.protect(helper)}
 	if host.Privileged {
 		// CAP_SETPCAP goes to the inner stage, which drops it.
 		for _, c := range harden.Within(append(slices.Clone(harden.Kept), harden.SetPCap), held) {
@@ -156,7 +156,7 @@ func (in *inputs) bubblewrap() backend {
 	}
 	b := backend{enforcement: plan.Enforcement, skipped: plan.Skipped, helper: helper, plan: plan}
 	if abi > 0 {
-		b.ruleset = landlock.Inside(in.resolved, abi)
+		b.ruleset = landlock.Inside(in.resolved, abi, in.opts.isolate)
 	}
 	return b
 }
@@ -176,6 +176,18 @@ func (in *inputs) protect(helper bwrap.Helper) []bwrap.Protected {
 }
 
 func (in *inputs) landlock() backend {
+	for _, f := range []struct {
+		name  string
+		asked bool
+	}{
+		{"--isolate-processes", in.opts.isolate},
+		{"--die-with-parent", in.opts.dieWithParent},
+		{"--new-session", in.opts.newSession},
+	} {
+		if f.asked {
+			return backend{err: withHint(fmt.Errorf("it cannot keep %s, because nothing of the launcher stays beside the command", f.name), "use bubblewrap")}
+		}
+	}
 	abi, err := landlock.ABI()
 	if err != nil {
 		return backend{err: landlockError(err)}

@@ -44,20 +44,40 @@ func (in *inputs) listedWritable(path string) *policy.Root {
 	return d.Root
 }
 
-// checkCommand refuses a command that a denied root hides, before a backend's
-// own errno has to be explained.
+// checkCommand refuses a command that a denied root hides, or whose interpreter
+// one hides, before a backend's own errno has to be explained. A hidden place on
+// the PATH is passed over, as the search inside the sandbox passes it over.
 func (in *inputs) checkCommand(argv []string) error {
-	for _, file := range launch.Programs(argv[0], in.env) {
-		path, err := policy.Canonical(absolute(file), hostfs.FS{})
-		if err != nil {
-			continue // the command's own start will say it
-		}
-		if d := in.resolved.Decide(path); d.Access == policy.None {
-			return withHint(fmt.Errorf("command %q needs %q, which denied root %q hides", argv[0], path, d.Root.Path),
-				"carve it out with a readonly root, or run a program outside the denied root")
+	if !in.denies() {
+		return nil
+	}
+	var hidden error
+	for _, file := range launch.Candidates(argv[0], in.env) {
+		if hidden = in.checkVisible(argv[0], file); hidden == nil {
+			if interp := launch.Interpreter(file); interp != "" {
+				return in.checkVisible(argv[0], interp)
+			}
+			return nil
 		}
 	}
-	return nil
+	return hidden // or nil: the command is not there, and its own start will say so
+}
+
+func (in *inputs) denies() bool {
+	return slices.ContainsFunc(in.resolved.Layers(), func(l policy.Layer) bool { return l.Access == policy.None })
+}
+
+func (in *inputs) checkVisible(command, file string) error {
+	path, err := policy.Canonical(absolute(file), hostfs.FS{})
+	if err != nil {
+		return nil // the command's own start will say it
+	}
+	d := in.resolved.Decide(path)
+	if d.Access != policy.None {
+		return nil
+	}
+	return withHint(fmt.Errorf("command %q needs %q, which denied root %q hides", command, path, d.Root.Path),
+		"carve it out with a readonly root, or run a program outside the denied root")
 }
 
 // helperPaths are what a dynamic bubblewrap is made of besides its program.

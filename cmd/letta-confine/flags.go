@@ -20,6 +20,8 @@ type options struct {
 
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 
+	protect, protectGit                                    []string
+	isolate, newSession, dieWithParent, selfTest           bool
 	bwrap, chdir, report                                   string
 	allowOverDenial, createWritable, quiet, json, bareWord bool
 	maxSiblings                                            int
@@ -53,6 +55,8 @@ var flags = []flag{
 	{"read-only", false, addRoot(policy.ReadOnly)},
 	{"writable", false, addRoot(policy.Writable)},
 	{"restrict-writes", true, boolean(func(o *options) *bool { return &o.listed.RestrictWrites })},
+	{"protect", false, func(o *options, s string) error { o.protect = append(o.protect, s); return nil }},
+	{"protect-git", false, func(o *options, s string) error { o.protectGit = append(o.protectGit, s); return nil }},
 	{"caches", false, oneOf(func(o *options) *string { return &o.caches }, "none", "private", "host")},
 	{"backend", false, oneOf(func(o *options) *string { return &o.backend }, "auto", "bwrap", "landlock")},
 	{"prefer", false, oneOf(func(o *options) *string { return &o.prefer }, "strong", "fast")},
@@ -69,8 +73,12 @@ var flags = []flag{
 		o.keepFDs = append(o.keepFDs, fd)
 		return err
 	}},
+	{"new-session", true, boolean(func(o *options) *bool { return &o.newSession })},
+	{"isolate-processes", true, boolean(func(o *options) *bool { return &o.isolate })},
+	{"die-with-parent", true, boolean(func(o *options) *bool { return &o.dieWithParent })},
 	{"report", false, text(func(o *options) *string { return &o.report })},
 	{"quiet", true, boolean(func(o *options) *bool { return &o.quiet })},
+	{"self-test", true, boolean(func(o *options) *bool { return &o.selfTest })},
 	{"json", true, boolean(func(o *options) *bool { return &o.json })},
 }
 

@@ -31,6 +31,11 @@ type inputs struct {
 	implied []string    // roots that the caller did not list
 	files   []inputFile // policy files, which the command must not change
 
+	aliasOf map[string]string // roots that were added because they show another root
+	limits  []string          // what could not be learned about this host
+
+	parent int // pidfd of the process whose end ends the command, or -1
+
 	again []inner.Reopen // standard descriptors to open again inside the sandbox
 
 	cacheDir string // of --caches private; may have to be made
@@ -46,7 +51,7 @@ type inputFile struct {
 // gather reads and resolves everything, and refuses what contradicts itself.
 // Nothing has been created or changed when it fails.
 func gather(o *options) (*inputs, error) {
-	in := &inputs{opts: o, env: os.Environ()}
+	in := &inputs{opts: o, env: os.Environ(), aliasOf: make(map[string]string), parent: -1}
 	if err := in.directory(); err != nil {
 		return nil, err
 	}
@@ -67,7 +72,13 @@ func gather(o *options) (*inputs, error) {
 	if err := in.caches(p); err != nil {
 		return nil, err
 	}
+	if err := in.guard(p); err != nil {
+		return nil, err
+	}
 	if err := in.resolve(); err != nil {
+		return nil, err
+	}
+	if err := in.aliases(); err != nil {
 		return nil, err
 	}
 	return in, in.check()

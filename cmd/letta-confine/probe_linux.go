@@ -62,7 +62,7 @@ func probeHost(args []string) (int, error) {
 		return status, printJSON(map[string]any{"schema": schemaVersion, "kernel": kernel(), "uid": os.Geteuid(), "backends": list})
 	}
 	for _, p := range list {
-		fmt.Println(p.text())
+		fmt.Println(p.text(o.selfTest))
 	}
 	return status, nil
 }
@@ -171,7 +171,7 @@ func failureCode(name, reason string) string {
 	return name + "-failed"
 }
 
-func (p probed) text() string {
+func (p probed) text(attempts bool) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s: ", p.Backend)
 	if !p.Usable {
@@ -193,6 +193,12 @@ func (p probed) text() string {
 	}
 	for _, r := range p.Steps {
 		fmt.Fprintf(&s, "\n  shown: %s", r.Step)
+		if !attempts {
+			continue
+		}
+		for _, name := range probe.Attempts() {
+			fmt.Fprintf(&s, "\n    %s: %s", name, r.Seen[name])
+		}
 	}
 	return s.String()
 }

@@ -108,10 +108,10 @@ func (r *report) write(e event) error {
 	return nil
 }
 
-func (r *report) plan(in *inputs, b *backend, made []string) {
+func (r *report) plan(b *backend, made []string) error {
 	e := planEvent(b)
 	e.Created = made
-	r.write(e)
+	return r.write(e)
 }
 
 // planEvent is what a report and the plan subcommand say of a backend.
@@ -148,15 +148,16 @@ func (r *report) started(mountNamespace string) error {
 	return r.write(event{Event: "started", Proof: &proofJSON{mountNamespace, nnp == 1 || mountNamespace != ""}})
 }
 
-func (r *report) exit(code int, err error) {
+// exit says how the command ended, and which created directories stay.
+func (r *report) exit(code int, err error, stay []string) {
 	failed, isExec := errors.AsType[*launch.ExecError](err)
 	if isExec {
 		code = failed.Status
 	}
 	no := false
-	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no})
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay})
 }
 
-func (r *report) unconfined(reason string) {
-	r.write(event{Event: "plan", Enforcement: "none", Reason: reason, Exit: "unobserved"})
+func (r *report) unconfined(reason string) error {
+	return r.write(event{Event: "plan", Enforcement: "none", Reason: reason, Exit: "unobserved"})
 }

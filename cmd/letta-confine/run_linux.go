@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -20,8 +21,9 @@ func stage(args []string) (status int, ok bool) {
 	switch {
 	case len(args) > 0 && args[0] == inner.Word:
 		return inner.Main(args[1:]), true
-	case len(args) == 2 && args[0] == probe.Word:
-		if probe.Stage(args[1]) != nil {
+	case len(args) == 3 && args[0] == probe.Word:
+		outside, err := strconv.Atoi(args[2])
+		if err != nil || probe.Stage(args[1], outside) != nil {
 			return launch.ExitFailure, true
 		}
 		return 0, true
@@ -64,6 +66,9 @@ func confine(args []string) (int, error) {
 	if err := in.checkCommand(o.args); err != nil {
 		return 0, err
 	}
+	if in.parent, err = watched(o); err != nil {
+		return 0, err
+	}
 	if err := launch.CloseOnExec(o.keepFDs); err != nil {
 		return 0, withHint(fmt.Errorf("--keep-fd: %w", err), "keep descriptors that are open")
 	}
@@ -79,6 +84,24 @@ func confine(args []string) (int, error) {
 		return in.unconfined(rep, "nothing-to-restrict", "the policy restricts nothing, and the command runs unconfined")
 	}
 	return in.try(rep, in.backends())
+}
+
+// watched returns a descriptor of the calling process, whose end ends the
+// command with --die-with-parent and --isolate-processes, or -1. It is the process
+// that counts: the thread of it that started the launcher may end at any time.
+func watched(o *options) (int, error) {
+	if !o.dieWithParent && !o.isolate {
+		return -1, nil
+	}
+	parent := unix.Getppid()
+	fd, err := unix.PidfdOpen(parent, 0)
+	if err != nil {
+		return -1, fmt.Errorf("--die-with-parent: the calling process: %w", err)
+	}
+	if unix.Getppid() != parent {
+		return -1, errors.New("--die-with-parent: the calling process is gone")
+	}
+	return fd, nil
 }
 
 // sentinel is the variable by which one harness tells itself that it is
@@ -144,7 +167,9 @@ func (in *inputs) warn(text string) {
 // unconfined executes the command as it is, after saying so.
 func (in *inputs) unconfined(rep *report, reason, warning string) (int, error) {
 	in.warn(warning)
-	rep.unconfined(reason)
+	if err := rep.unconfined(reason); err != nil {
+		return 0, err
+	}
 	if err := launch.CloseOnExec(in.opts.keepFDs); err != nil {
 		return 0, err
 	}
@@ -154,18 +179,28 @@ func (in *inputs) unconfined(rep *report, reason, warning string) (int, error) {
 // start runs the command in b. An error that is a startError left the command
 // unstarted and the launcher as it was.
 func (in *inputs) start(rep *report, b *backend) (int, error) {
-	made, err := in.create(b.plan.Create)
-	if err != nil {
-		return 0, err
-	}
+	paths, err := in.create(b.plan.Create)
 	if b.name == "landlock" {
-		if err := in.refresh(b); err != nil {
+		if err == nil {
+			err = in.refresh(b)
+		}
+		if err != nil {
 			return 0, &startError{err}
 		}
 		return 0, in.startLandlock(rep, b)
 	}
+	var made made
+	made.note(paths)
+	namespace := ""
+	defer func() { made.release(namespace) }()
+	if err != nil {
+		return 0, err
+	}
 	if err := in.refresh(b); err != nil {
 		return 0, &startError{err}
+	}
+	if err := made.lock(b.plan.Checks); err != nil {
+		return 0, err
 	}
 	if len(b.plan.Create) > 0 {
 		return 0, fmt.Errorf("%s %q is not there, and was removed again", b.plan.Create[0].List, b.plan.Create[0].Given)
@@ -173,15 +208,23 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	for _, w := range b.warnings {
 		in.warn(w)
 	}
-	rep.plan(in, b, made)
+	if err := rep.plan(b, paths); err != nil {
+		return 0, err
+	}
 	status, err := supervise.Run(supervise.Sandbox{
-		Bwrap: b.helper.Path,
-		Args:  b.plan.Args,
+		Bwrap:   b.helper.Path,
+		Args:    b.plan.Args,
+		Private: b.plan.Private,
+		Parent:  in.parent, NewSession: in.opts.newSession,
 		Inner: inner.Plan{
 			Argv: in.opts.args, Env: launch.Setenv(in.env, marker, b.name),
 			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs, Layer: b.ruleset, Again: in.again,
+			Isolated: in.opts.isolate, NoUserNS: b.ruleset.ABI == 0, NewSession: in.opts.newSession,
 		},
-		Started: func(p inner.Proof) error { return rep.started(p.MountNamespace) },
+		Started: func(p inner.Proof) error {
+			namespace = p.MountNamespace
+			return rep.started(p.MountNamespace)
+		},
 	})
 	if failed, ok := errors.AsType[*supervise.StartError](err); ok {
 		return status, &startError{failed}
@@ -189,7 +232,7 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	if err != nil {
 		status = exitStatus(err)
 	}
-	rep.exit(status, err)
+	rep.exit(status, err, made.release(namespace))
 	return status, err
 }
 
@@ -217,11 +260,13 @@ func (in *inputs) startLandlock(rep *report, b *backend) error {
 	for _, w := range b.warnings {
 		in.warn(w)
 	}
-	rep.plan(in, b, nil)
+	if err := rep.plan(b, nil); err != nil {
+		return err
+	}
 	if err := b.ruleset.Restrict(); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
-	if err := harden.Apply(); err != nil {
+	if err := harden.Apply(harden.Options{}); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	if err := rep.started(""); err != nil {

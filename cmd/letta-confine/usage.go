@@ -5,7 +5,7 @@ package main
 const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan [flags] [--json] -- command [argument ...]
        letta-confine explain [flags] [--json] path ...
-       letta-confine probe [--json]
+       letta-confine probe [--self-test] [--json]
        letta-confine version
 
 Runs a command that can read and write only what a policy lets it. Without a
@@ -19,6 +19,8 @@ policy
   --read-only PATH          read and not written
   --writable PATH           read and written
   --restrict-writes         what no root holds is not written
+  --protect PATH            keep a file or directory that exists from being changed
+  --protect-git DIR         the same for what git runs in the repository at DIR
   --caches none|private|host
                             where build tools may keep their caches
 backend
@@ -36,10 +38,14 @@ backend
 process
   --chdir DIR               start the command there
   --keep-fd N               let the command inherit a descriptor (repeats)
+  --new-session             start the command in a session of its own
+  --isolate-processes       its own processes and IPC; all end with the command
+  --die-with-parent         end the command when the calling process ends
 output
   --report FILE|fd:N        write what happened as JSON, one event a line
   --quiet                   no warnings
-  --json                    with plan and explain: print JSON
+  --json                    with plan, explain and probe: print JSON
+  --self-test               with probe: show every attempt and what came of it
 
 exit status: the command's own; 125 the launcher failed and the command never
 ran; 126 the command cannot run; 127 it was not found; 128+n signal n ended it

@@ -76,6 +76,12 @@ func call(name string) (nr uint32, ok bool) {
 		return unix.SYS_PROCESS_VM_WRITEV, true
 	case "pidfd_getfd":
 		return unix.SYS_PIDFD_GETFD, true
+	case "add_key":
+		return unix.SYS_ADD_KEY, true
+	case "request_key":
+		return unix.SYS_REQUEST_KEY, true
+	case "keyctl":
+		return unix.SYS_KEYCTL, true
 	}
 	return 0, false
 }

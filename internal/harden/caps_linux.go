@@ -22,8 +22,8 @@ func header() *unix.CapUserHeader {
 
 // Apply takes from the calling thread what no confined command keeps:
 // capabilities, then system calls. The thread has no_new_privs; the caller stays
-// on it and executes from it.
-func Apply() error {
+// on it and executes from it. Whether it is privileged Apply finds out itself.
+func Apply(o Options) error {
 	held, err := Permitted()
 	if err != nil {
 		return err
@@ -31,7 +31,8 @@ func Apply() error {
 	if err := Drop(); err != nil {
 		return err
 	}
-	return Filter(held != 0)
+	o.Privileged = held != 0
+	return Filter(o)
 }
 
 // Drop takes every capability but Kept from the calling thread: from the

@@ -24,6 +24,18 @@ var Denied = []string{
 // they reach into another process of the same user.
 var DeniedPrivileged = []string{"process_vm_readv", "process_vm_writev", "pidfd_getfd"}
 
+// DeniedIsolated are denied in addition to a command whose processes are
+// isolated: the keyrings, which are the session's and outlive every namespace. A
+// new user namespace is refused to it as well.
+var DeniedIsolated = []string{"add_key", "request_key", "keyctl"}
+
+// Options say for whom the filter is.
+type Options struct {
+	Privileged bool // the command keeps capabilities
+	Keyrings   bool // keyrings are out of bounds
+	NoUserNS   bool // no new user namespaces
+}
+
 // Terminal ioctls that push input into a terminal, for whoever reads it next
 // (ioctl_tty(2)). The kernel looks at the low 32 bits of the command only, and so
 // does the filter: a full comparison is passed by setting a high bit (measured).
@@ -33,10 +45,22 @@ const (
 )
 
 // Filtered says in words what the filter does, for reports.
-func Filtered(privileged bool) []string {
-	words := append([]string(nil), Denied...)
-	if privileged {
-		words = append(words, DeniedPrivileged...)
+func Filtered(o Options) []string {
+	words := o.names()
+	if o.NoUserNS {
+		words = append(words, "clone, unshare and clone3 of user namespaces")
 	}
 	return append(words, "ioctl TIOCSTI", "ioctl TIOCLINUX", "mknod of devices", "foreign architectures")
+}
+
+// names lists the calls that are denied whatever their arguments.
+func (o Options) names() []string {
+	names := append([]string(nil), Denied...)
+	if o.Privileged {
+		names = append(names, DeniedPrivileged...)
+	}
+	if o.Keyrings {
+		names = append(names, DeniedIsolated...)
+	}
+	return names
 }

@@ -38,6 +38,10 @@ type Plan struct {
 	Stderr int    // the descriptor that becomes 2; bubblewrap's own is the supervisor's
 	Mask   uint64 // the signals that the command starts with blocked
 
+	Isolated   bool // the processes of the command are: no keyrings, no new user namespaces
+	NoUserNS   bool // no new user namespaces
+	NewSession bool // the command leads a session of its own
+
 	// Again are the standard descriptors that must be opened anew, so that they
 	// belong to the sandbox's mounts.
 	Again []Reopen
@@ -82,6 +86,9 @@ func (p Plan) Encode() []byte {
 	}
 	e.number(uint64(p.Stderr))
 	e.number(p.Mask)
+	e.bool(p.Isolated)
+	e.bool(p.NoUserNS)
+	e.bool(p.NewSession)
 	e.number(uint64(len(p.Again)))
 	for _, r := range p.Again {
 		e.number(uint64(r.FD))
@@ -91,6 +98,7 @@ func (p Plan) Encode() []byte {
 	}
 	e.number(uint64(p.Layer.ABI))
 	e.number(uint64(p.Layer.Handled))
+	e.number(p.Layer.Scoped)
 	e.number(uint64(len(p.Layer.Grants)))
 	for _, g := range p.Layer.Grants {
 		e.string(g.Path)
@@ -147,11 +155,15 @@ func decode(data []byte) (p Plan, err error) {
 	}
 	p.Stderr = int(d.number())
 	p.Mask = d.number()
+	p.Isolated = d.number() == 1
+	p.NoUserNS = d.number() == 1
+	p.NewSession = d.number() == 1
 	for n := d.number(); n > 0 && !d.failed; n-- {
 		p.Again = append(p.Again, Reopen{FD: int(d.number()), Path: d.string(), Flags: int(d.number()), ID: d.id()})
 	}
 	p.Layer.ABI = int(d.number())
 	p.Layer.Handled = landlock.Rights(d.number())
+	p.Layer.Scoped = d.number()
 	for n := d.number(); n > 0 && !d.failed; n-- {
 		p.Layer.Grants = append(p.Layer.Grants, landlock.Grant{
 			Path: d.string(), Rights: landlock.Rights(d.number()), ID: d.id(), Optional: d.number() == 1,

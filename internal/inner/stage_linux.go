@@ -84,12 +84,23 @@ func confine(p Plan) (Proof, error) {
 			return Proof{}, fmt.Errorf("standard descriptor %d, the file %q: %w", r.FD, r.Path, err)
 		}
 	}
+	if p.NewSession {
+		if _, err := unix.Setsid(); err != nil {
+			return Proof{}, fmt.Errorf("new session: %w", err)
+		}
+	}
+	if p.Isolated {
+		// A keyring of its own: the session's belongs to the user, not to a namespace.
+		if _, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0); err != nil && err != unix.ENOSYS && err != unix.EPERM {
+			return Proof{}, fmt.Errorf("session keyring: %w", err)
+		}
+	}
 	if p.Layer.ABI > 0 {
 		if err := p.Layer.Restrict(); err != nil {
 			return Proof{}, fmt.Errorf("landlock: %w", err)
 		}
 	}
-	if err := harden.Apply(); err != nil {
+	if err := harden.Apply(harden.Options{Keyrings: p.Isolated, NoUserNS: p.Isolated || p.NoUserNS}); err != nil {
 		return Proof{}, err
 	}
 	var mask unix.Sigset_t

@@ -35,10 +35,7 @@ func LookPath(name string, env []string) (string, error) {
 		if name == "" {
 			break
 		}
-		file := dir + "/" + name
-		if dir == "" {
-			file = "./" + name // an empty element means the current directory
-		}
+		file := inDir(dir, name)
 		switch err := executable(file); {
 		case err == nil:
 			return file, nil
@@ -116,16 +113,34 @@ func interpreter(file string) string {
 	return ""
 }
 
-// Programs returns the files that have to be readable for argv[0] to start: the
-// program and, for a script, its interpreter. What cannot be found is left out.
-func Programs(name string, env []string) []string {
-	file, err := LookPath(name, env)
-	if err != nil {
-		return nil
+// Candidates returns every file that execvp(3) could start for name, in the order
+// in which it tries them: name itself when it holds a slash, else each executable
+// of that name on the PATH of env.
+func Candidates(name string, env []string) []string {
+	if strings.Contains(name, "/") {
+		return []string{name}
 	}
-	files := []string{file}
-	if interp := interpreter(file); interp != "" {
-		files = append(files, interp)
+	path, ok := Getenv(env, "PATH")
+	if !ok {
+		path = defaultPath
+	}
+	var files []string
+	for dir := range strings.SplitSeq(path, ":") {
+		if file := inDir(dir, name); name != "" && executable(file) == nil {
+			files = append(files, file)
+		}
 	}
 	return files
 }
+
+// inDir names a file in a directory of a PATH, where an empty element means the
+// current directory.
+func inDir(dir, name string) string {
+	if dir == "" {
+		dir = "."
+	}
+	return dir + "/" + name
+}
+
+// Interpreter returns the program that executes file if it is a script, or "".
+func Interpreter(file string) string { return interpreter(file) }

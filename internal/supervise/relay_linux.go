@@ -23,6 +23,7 @@ type relay struct {
 type target struct {
 	pid     int
 	pidfd   int  // -1 where the kernel has none
+	own     bool // whether it leads a session that the terminal's signals do not reach
 	command bool // whether it is the command, or bubblewrap before that
 }
 
@@ -57,7 +58,7 @@ func (r *relay) pass(to target, sig syscall.Signal) {
 	case !to.command:
 		r.early.Store(int32(sig))
 		unix.Kill(to.pid, unix.SIGKILL)
-	case fromTerminal(sig):
+	case !to.own && fromTerminal(sig):
 	case to.pidfd >= 0:
 		unix.PidfdSendSignal(to.pidfd, sig, nil, 0)
 	default:
@@ -86,12 +87,12 @@ func (r *relay) to(c *child) { r.targets <- target{pid: c.pid, pidfd: -1} }
 
 // command names the command. It cannot have ended yet, because it waits for the
 // supervisor, so the pidfd is its own.
-func (r *relay) command(pid int) {
+func (r *relay) command(pid int, own bool) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		fd = -1
 	}
-	r.targets <- target{pid: pid, pidfd: fd, command: true}
+	r.targets <- target{pid: pid, pidfd: fd, command: true, own: own}
 }
 
 // interrupted returns the status of a launcher that a signal ended before the

@@ -37,10 +37,14 @@ const readyLimit = 30 * time.Second
 
 // Sandbox is what to run and in what.
 type Sandbox struct {
-	Bwrap   string                  // canonical path of the program
-	Args    []string                // its arguments, without the command
-	Inner   inner.Plan              // Stderr and Mask are filled in by Run
-	Started func(inner.Proof) error // called once the sandbox stands, before the command runs
+	Bwrap   string     // canonical path of the program
+	Args    []string   // its arguments, without the command
+	Inner   inner.Plan // Stderr and Mask are filled in by Run
+	Private bool       // start from a private copy of the mount table
+
+	Parent     int                     // pidfd of the process whose end ends the command, or -1
+	NewSession bool                    // the command leads a session that the terminal's signals do not reach
+	Started    func(inner.Proof) error // called once the sandbox stands, before the command runs
 }
 
 // StartError says that the sandbox failed before the command could run.
@@ -75,14 +79,19 @@ func Run(s Sandbox) (int, error) {
 	if err != nil {
 		return relay.interrupted(), child.abandon(err)
 	}
-	relay.command(proof.PID)
+	relay.command(proof.PID, s.NewSession)
+	if s.Parent >= 0 {
+		go child.dieWith(s.Parent)
+	}
 	if s.Started != nil {
 		if err := s.Started(proof); err != nil {
 			return 0, child.abandon(err)
 		}
 	}
+	tty := openTerminal()
 	execErr := child.peer.Go()
 	status := child.wait()
+	tty.restore()
 	if execErr != nil {
 		if _, ok := errors.AsType[*launch.ExecError](execErr); !ok {
 			execErr = &StartError{execErr}
@@ -182,12 +191,35 @@ func start(s Sandbox) (*child, error) {
 	pid, err := syscall.ForkExec(s.Bwrap, argv, &syscall.ProcAttr{
 		Env:   []string{},
 		Files: files,
-		Sys:   &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL},
+		Sys:   &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL, Unshareflags: s.unshare()},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("starting %q: %w", s.Bwrap, err)
 	}
 	return &child{pid: pid, peer: peer, stderr: stderr}, nil
+}
+
+// unshare returns the namespaces that bubblewrap starts in. A privileged launcher
+// can give it a copy of the mount table that nothing propagates into: else a
+// mount that the host makes later, below a shared one, arrives in the sandbox,
+// where nothing masks it. A plain user has no right to.
+func (s Sandbox) unshare() uintptr {
+	if s.Private {
+		return unix.CLONE_NEWNS // ForkExec makes what it then sees private
+	}
+	return 0
+}
+
+// dieWith kills the sandbox once the process of the pidfd has ended. The command
+// dies with bubblewrap, and with its pid namespace, if it has one, all the rest.
+func (c *child) dieWith(pidfd int) {
+	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	for {
+		if _, err := unix.Poll(fds, -1); err != unix.EINTR {
+			unix.Kill(c.pid, unix.SIGKILL)
+			return
+		}
+	}
 }
 
 func (c *child) close() {

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/letta-confine/letta-confine/bwrap"
+	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/policy"
+)
+
+// made are the empty directories that a run created so that a mask has a mount
+// point. They are removed at its end, by the run that made them, if it can be
+// sure that nobody uses them: an rmdir in one mount namespace takes the mask off
+// in another (measured), and whatever is created there next is in plain sight.
+type made struct {
+	paths []string // the topmost first
+	ids   map[string]policy.ID
+	locks map[string]int
+}
+
+// lock takes a shared lock on every masked directory, held by the supervisor
+// while it runs. A run that finds one of them in use leaves it. The directory must
+// still be what it was when the lock is had, or another run has just removed it.
+func (m *made) lock(checks []bwrap.Check) error {
+	m.locks = make(map[string]int)
+	for _, c := range checks {
+		if c.State != bwrap.Masked {
+			continue
+		}
+		fd, err := hostfs.OpenPlain(c.Path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err == unix.ENOTDIR || err == unix.EACCES {
+			continue // a file; or not one that this user can have made
+		}
+		if err != nil {
+			return fmt.Errorf("denied root %q: %w", c.Path, err)
+		}
+		m.locks[c.Path] = fd
+		if err := unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB); err != nil && err != unix.EWOULDBLOCK {
+			continue // a file system without locks: no run that locks can have made it
+		} else if err == unix.EWOULDBLOCK {
+			return fmt.Errorf("denied root %q is being removed by another run", c.Path)
+		}
+		if info, err := (hostfs.FS{}).Lstat(c.Path); err != nil || info.ID != c.ID {
+			return fmt.Errorf("denied root %q was removed or replaced while the sandbox was set up", c.Path)
+		}
+	}
+	return nil
+}
+
+// note remembers what was made, to recognize it at the end.
+func (m *made) note(paths []string) {
+	m.paths = paths
+	m.ids = make(map[string]policy.ID)
+	for _, path := range paths {
+		if info, err := (hostfs.FS{}).Lstat(path); err == nil {
+			m.ids[path] = info.ID
+		}
+	}
+}
+
+// release removes what was made, where that is safe, gives the locks back, and
+// returns the directories that stay. mountNamespace is that of the sandbox, or ""
+// if none came to stand.
+func (m *made) release(mountNamespace string) (stay []string) {
+	used := len(m.paths) > 0 && inhabited(mountNamespace)
+	for _, path := range slices.Backward(m.paths) {
+		if used || !m.alone(path) || !m.remove(path) {
+			stay = append(stay, path)
+		}
+	}
+	slices.Reverse(stay)
+	for _, fd := range m.locks {
+		unix.Close(fd)
+	}
+	m.locks, m.paths = nil, nil
+	return stay
+}
+
+// alone turns the shared lock on a directory into an exclusive one, which works
+// if no other run uses it. A directory above a mask has no lock, and is empty
+// only once the mask's is gone.
+func (m *made) alone(path string) bool {
+	fd, ok := m.locks[path]
+	return !ok || unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil
+}
+
+// remove removes one directory, through its parent, if it is the one that was
+// made. Rmdir spares it if it is not empty.
+func (m *made) remove(path string) bool {
+	parent, err := hostfs.OpenPlain(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(parent)
+	var st unix.Stat_t
+	if err := unix.Fstatat(parent, filepath.Base(path), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return errors.Is(err, unix.ENOENT)
+	}
+	if (policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}) != m.ids[path] {
+		return false
+	}
+	return unix.Unlinkat(parent, filepath.Base(path), unix.AT_REMOVEDIR) == nil
+}
+
+// inhabited reports whether a process lives on in a mount namespace: a server
+// that the command left behind keeps its masks. Where a process that is younger
+// than the launcher cannot be looked at the answer is true.
+func inhabited(mountNamespace string) bool {
+	if mountNamespace == "" {
+		return false
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return true
+	}
+	since := started("self")
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		ns, err := os.Readlink("/proc/" + e.Name() + "/ns/mnt")
+		if ns == mountNamespace || errors.Is(err, unix.EACCES) && ownProcess(e.Name()) && started(e.Name()) >= since {
+			return true
+		}
+	}
+	return false
+}
+
+// ownProcess reports whether a process can have come from this launcher: it runs
+// as the same user, whatever it did to the owner of its /proc directory
+// (PR_SET_DUMPABLE), or the launcher is root, whose commands can become anyone.
+func ownProcess(pid string) bool {
+	uid := strconv.Itoa(os.Geteuid())
+	if uid == "0" {
+		return true
+	}
+	text, err := readFile("/proc/"+pid+"/status", 64<<10)
+	if err != nil {
+		return false // it has ended
+	}
+	_, ids, _ := strings.Cut(string(text), "\nUid:")
+	ids, _, _ = strings.Cut(ids, "\n")
+	return slices.Contains(strings.Fields(ids), uid)
+}
+
+// started returns when a process started, in clock ticks since boot, or 0 if it
+// has ended (proc_pid_stat(5), starttime: the 22nd field, the 20th after the
+// name, which may hold anything).
+func started(pid string) uint64 {
+	text, err := readFile("/proc/"+pid+"/stat", unix.PathMax)
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 20 {
+		return 0
+	}
+	ticks, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return ticks
+}
