@@ -58,7 +58,7 @@ var flags = []flag{
 	{"protect", false, func(o *options, s string) error { o.protect = append(o.protect, s); return nil }},
 	{"protect-git", false, func(o *options, s string) error { o.protectGit = append(o.protectGit, s); return nil }},
 	{"caches", false, oneOf(func(o *options) *string { return &o.caches }, "none", "private", "host")},
-	{"backend", false, oneOf(func(o *options) *string { return &o.backend }, "auto", "bwrap", "landlock")},
+	{"backend", false, oneOf(func(o *options) *string { return &o.backend }, "auto", "bwrap", "landlock", "seatbelt")},
 	{"prefer", false, oneOf(func(o *options) *string { return &o.prefer }, "strong", "fast")},
 	{"require", false, oneOf(func(o *options) *string { return &o.require }, "full", "contents", "any")},
 	{"on-unavailable", false, oneOf(func(o *options) *string { return &o.onUnavailable }, "fail", "run")},
