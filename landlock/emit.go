@@ -323,6 +323,12 @@ func (e *emitter) report() {
 	if e.out.Handled&ll.AccessFSTruncate == 0 && (denied || readOnly) {
 		out.Gaps = append(out.Gaps, policy.GapTruncate)
 	}
+	if e.h.Privileged && e.r.Default() == policy.ReadWrite {
+		out.Gaps = append(out.Gaps, policy.GapDeferred)
+	}
+	// Nothing stays beside the command to give a terminal back as it was, and
+	// its own /dev/pts is the host's.
+	out.Limits = append(out.Limits, "terminal")
 	if e.out.Handled&ll.AccessFSRefer == 0 {
 		out.OverDenials = append(out.OverDenials, policy.OverDenial{Name: "refer"})
 	}

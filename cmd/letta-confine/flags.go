@@ -131,6 +131,7 @@ func parse(args []string) (*options, error) {
 	}
 	set := pflag.NewFlagSet("letta-confine", pflag.ContinueOnError)
 	set.SetInterspersed(false)
+	set.Usage = func() {} // run prints the usage; pflag would add its own
 	var refused error
 	for _, f := range flags {
 		flag := set.VarPF(&value{set: func(s string) error {

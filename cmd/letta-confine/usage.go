@@ -25,7 +25,7 @@ policy
                             where build tools may keep their caches
 backend
   --backend auto|bwrap|landlock
-  --prefer strong|fast      with auto: bwrap first, or Landlock where it suffices
+  --prefer strong|fast      with auto: bwrap first, or Landlock if it suffices
   --require full|contents|any
                             the least enforcement that is accepted
   --on-unavailable fail|run what to do where no backend can confine

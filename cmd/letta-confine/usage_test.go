@@ -1,0 +1,173 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// documentedOnly are words of the usage that look like flags and are none.
+var documentedOnly = []string{"help"}
+
+// unlisted are flags that the usage need not name: pflag's own.
+var unlisted = []string{"help"}
+
+var flagWord = regexp.MustCompile(`--[a-z][a-z-]*`)
+
+// flagLine is a line of the usage that describes a flag: "  --name VALUE  text".
+var flagLine = regexp.MustCompile(`(?m)^  --([a-z][a-z-]*)([ =]\S+)?`)
+
+func TestUsageNamesEveryFlag(t *testing.T) {
+	described := map[string]string{} // the value's name, by flag
+	for _, m := range flagLine.FindAllStringSubmatch(usage, -1) {
+		if _, twice := described[m[1]]; twice {
+			t.Errorf("usage describes --%s twice", m[1])
+		}
+		described[m[1]] = strings.TrimSpace(m[2])
+	}
+	seen := map[string]bool{}
+	for _, f := range flags {
+		if seen[f.name] {
+			t.Errorf("flags holds --%s twice", f.name)
+		}
+		seen[f.name] = true
+		value, ok := described[f.name]
+		switch {
+		case !ok && !slices.Contains(unlisted, f.name):
+			t.Errorf("usage has no line for --%s", f.name)
+		case ok && f.bool != (value == ""):
+			t.Errorf("usage gives --%s the value %q; that it takes none is %v", f.name, value, f.bool)
+		}
+	}
+	for name := range described {
+		if !seen[name] {
+			t.Errorf("usage describes --%s, which is no flag", name)
+		}
+	}
+	for _, word := range flagWord.FindAllString(usage, -1) {
+		name := word[2:]
+		if !seen[name] && !slices.Contains(documentedOnly, name) {
+			t.Errorf("usage mentions %s, which is no flag", word)
+		}
+	}
+}
+
+// The values that the usage lists, "a|b|c", are those that the flag takes.
+func TestUsageNamesEveryValue(t *testing.T) {
+	for _, m := range flagLine.FindAllStringSubmatch(usage, -1) {
+		name, value := m[1], strings.TrimSpace(m[2])
+		if !strings.Contains(value, "|") || strings.ContainsAny(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+			continue
+		}
+		for word := range strings.SplitSeq(value, "|") {
+			if _, err := parse([]string{"--" + name, word, "--", "true"}); err != nil {
+				t.Errorf("parse(--%s %s) = %v, and usage offers it", name, word, err)
+			}
+		}
+		_, err := parse([]string{"--" + name, "no-such-word", "--", "true"})
+		if err == nil {
+			t.Errorf("parse(--%s no-such-word) = nil", name)
+			continue
+		}
+		if want := "want " + strings.ReplaceAll(value, "|", ", "); !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("parse(--%s no-such-word) = %q, want it to end in %q", name, err, want)
+		}
+	}
+}
+
+// parse takes every flag of the table, in both spellings of its value.
+func TestParseTakesEveryFlag(t *testing.T) {
+	values := map[string]string{ // what a flag takes that does not take a path
+		"caches": "host", "backend": "landlock", "prefer": "fast", "require": "any", "on-unavailable": "run",
+		"missing-denied": "refuse", "max-siblings": "7", "keep-fd": "3",
+	}
+	for _, f := range flags {
+		value := values[f.name]
+		if value == "" {
+			value = "/path"
+		}
+		spellings := [][]string{{"--" + f.name, value}, {"--" + f.name + "=" + value}}
+		if f.bool {
+			spellings = [][]string{{"--" + f.name}, {"--" + f.name + "=true"}, {"--" + f.name + "=false"}}
+		}
+		for _, words := range spellings {
+			o, err := parse(append(words, "--", "command", "--quiet"))
+			if err != nil {
+				t.Errorf("parse(%q) = %v", words, err)
+				continue
+			}
+			if want := []string{"command", "--quiet"}; !slices.Equal(o.args, want) || o.bareWord {
+				t.Errorf("parse(%q) leaves %q, want %q", words, o.args, want)
+			}
+		}
+	}
+}
+
+func TestUsageIsShort(t *testing.T) {
+	lines := strings.Split(strings.TrimSuffix(usage, "\n"), "\n")
+	if len(lines) > 60 {
+		t.Errorf("usage has %d lines, want 60 at most", len(lines))
+	}
+	for i, line := range lines {
+		if len(line) > 80 {
+			t.Errorf("line %d of the usage has %d columns, want 80 at most", i+1, len(line))
+		}
+		if strings.TrimRight(line, " \t") != line || strings.Contains(line, "\t") {
+			t.Errorf("line %d of the usage has a tab or ends in a blank", i+1)
+		}
+	}
+}
+
+// The usage ends in two examples, which run as they are written.
+func TestUsageExamples(t *testing.T) {
+	need(t, "bwrap")
+	_, text, ok := strings.Cut(usage, "\nexamples:\n")
+	if !ok {
+		t.Fatal("usage has no examples")
+	}
+	examples := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(examples) != 2 {
+		t.Errorf("usage has %d examples, want 2", len(examples))
+	}
+	home := t.TempDir()
+	work := filepath.Join(home, "work")
+	for _, dir := range []string{work, filepath.Join(home, ".ssh"), filepath.Join(home, "bin"), filepath.Join(home, "tmp")} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The examples must not need what this host may lack.
+	if err := os.WriteFile(filepath.Join(home, "bin", "make"), []byte("#!/bin/sh\necho make \"$@\" >made\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, example := range examples {
+		run := exec.Command("/bin/sh", "-c", example)
+		run.Dir = work
+		run.Env = []string{
+			"HOME=" + home, "TMPDIR=" + filepath.Join(home, "tmp"),
+			"PATH=" + filepath.Dir(launcher(t)) + ":" + filepath.Join(home, "bin") + ":/usr/bin:/bin",
+		}
+		var stderr strings.Builder
+		run.Stderr = &stderr
+		if err := run.Run(); err != nil || stderr.Len() > 0 {
+			t.Errorf("%s: %v\n%s", strings.TrimSpace(example), err, &stderr)
+		}
+	}
+	if made, err := os.ReadFile(filepath.Join(work, "made")); err != nil || string(made) != "make test\n" {
+		t.Errorf("the first example wrote %q, %v", made, err)
+	}
+}
+
+// What --help prints is the constant.
+func TestHelpPrintsUsage(t *testing.T) {
+	out, err := exec.Command(launcher(t), "--help").Output()
+	if err != nil || string(out) != usage {
+		t.Errorf("--help prints %q, %v, want the usage", out, err)
+	}
+}

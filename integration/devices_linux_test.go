@@ -1,0 +1,141 @@
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/letta-confine/letta-confine/internal/testenv"
+)
+
+// TestDevices: the devices that every program needs stay writable when writes
+// are restricted, and nothing can be added beside them. That has no control,
+// because it would change the host's own /dev.
+func TestDevices(t *testing.T) {
+	each(t, func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		rows := []row{
+			{"append", "/dev/null", allowed, ""},
+			{"append", "/dev/zero", allowed, ""},
+			{"read", "/dev/zero", allowed, ""},
+			{"read", "/dev/urandom", allowed, ""},
+			{"open-write", "/dev/full", allowed, ""},
+			{"open-both", "/dev/ptmx", allowed, ""},
+			{"create", "/dev/confine-test", sealed, ""},
+			{"mkdir", "/dev/confine-test", sealed, ""},
+			{"mknod-disk", "/dev/confine-test", sealed, ""},
+		}
+		for i, got := range b.calls(t, tr, workFlags(tr), rows...) {
+			if want := rows[i].want.errno(b.backend); got != want {
+				t.Errorf("%v = %s, want %s", rows[i], got, want)
+			}
+		}
+		if got := b.calls(t, tr, workFlags(tr), row{call: "append", paths: "/dev/full"})[0]; got != "ENOSPC" {
+			t.Errorf("writing to /dev/full = %s, want ENOSPC", got)
+		}
+		if _, err := os.Lstat("/dev/confine-test"); err == nil {
+			t.Error("the command made something in the host's /dev")
+		}
+	})
+}
+
+// TestDisks: where something is denied, the disks' own nodes are not to be had,
+// because with them goes every file on them.
+func TestDisks(t *testing.T) {
+	eachAsRoot(t, func(t *testing.T, b box) {
+		disk := diskNode(t)
+		tr := testenv.NewTree(t, b.user)
+		want := map[string]string{"bwrap": "ENOENT", "landlock": "EACCES"}[b.backend]
+		for name, f := range map[string]flags{"cross": crossFlags(tr), "memory": memoryFlags(tr)} {
+			if got := b.calls(t, tr, f, row{call: "open-read", paths: disk})[0]; got != want {
+				t.Errorf("%s: opening %s = %s, want %s", name, disk, got, want)
+			}
+		}
+		if res := b.free(t, tr, testenv.Helper(t), "calls", "open-read", disk); res.Stdout != "ok\n" {
+			t.Errorf("control: opening %s = %+v", disk, res)
+		}
+	})
+}
+
+// diskNode returns a block device of the host's /dev that root can open.
+func diskNode(t *testing.T) string {
+	t.Helper()
+	entries, err := os.ReadDir("/dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Type()&os.ModeDevice != 0 && e.Type()&os.ModeCharDevice == 0 && open("/dev/"+e.Name(), unix.O_RDONLY|unix.O_NONBLOCK, false) == nil {
+			return "/dev/" + e.Name()
+		}
+	}
+	testenv.Need(t, "disk", errors.New("/dev has no block device that root can open"))
+	return ""
+}
+
+// TestTerminal: a command with a controlling terminal can open /dev/tty.
+func TestTerminal(t *testing.T) {
+	each(t, func(t *testing.T, b box) {
+		_, slave := terminal(t, b.user)
+		tr := testenv.NewTree(t, b.user)
+		c := b.command(t, tr, workFlags(tr), testenv.Helper(t), "calls", "open-both", "/dev/tty")
+		cmd := c.Cmd(t.Context())
+		cmd.Stdin = slave
+		cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setctty = true, true
+		var out, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &stderr
+		if err := cmd.Run(); err != nil || out.String() != "ok\n" {
+			t.Errorf("opening /dev/tty = %q, %v; stderr %q", out.String(), err, stderr.String())
+		}
+	})
+}
+
+// terminal makes a pseudoterminal that belongs to u.
+func terminal(t *testing.T, u testenv.User) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	testenv.Need(t, "pty", err)
+	t.Cleanup(func() { master.Close() })
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	testenv.Need(t, "pty", err)
+	t.Cleanup(func() { slave.Close() })
+	if err := slave.Chown(u.UID, u.GID); err != nil {
+		t.Fatal(err)
+	}
+	return master, slave
+}
+
+// TestOpenpty: programs that make terminals of their own can do so.
+func TestOpenpty(t *testing.T) {
+	each(t, func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		argv := []string{python, "-c", "import os, pty; m, s = pty.openpty(); os.write(s, b'x'); print(os.read(m, 1).decode())"}
+		free := b.free(t, tr, argv...)
+		if free.Stdout != "x\n" {
+			testenv.Need(t, testenv.FacilityTools, fmt.Errorf("pty.openpty unconfined: %s", lastLine(free.Stderr)))
+		}
+		if res := b.run(t, tr, workFlags(tr), argv...); res.Stdout != "x\n" {
+			t.Errorf("pty.openpty gave %+v, want it to work", res)
+		}
+	})
+}
+
+// python is the system's own: one that a version manager puts on the PATH may
+// not be readable for every user.
+const python = "/usr/bin/python3"
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}

@@ -1,0 +1,101 @@
+package testenv
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// binaries is where the launcher and the helper lie while a test process runs:
+// outside the temporary directory, which some policies make writable, and
+// readable for every user, which the go tool's own work directory is not.
+var binaries struct {
+	sync.Mutex
+	dir string
+}
+
+// Launcher builds the launcher, once in a test process, and returns its path.
+var launcher = sync.OnceValues(func() (string, error) {
+	dir, err := binDir()
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "letta-confine")
+	build := exec.Command("go", "build", "-trimpath", "-o", file, "github.com/letta-confine/letta-confine/cmd/letta-confine")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return file, nil
+})
+
+// helper copies the running test binary to where every user can execute it.
+var helper = sync.OnceValues(func() (string, error) {
+	dir, err := binDir()
+	if err != nil {
+		return "", err
+	}
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return "", err
+	}
+	defer self.Close()
+	file := filepath.Join(dir, "helper")
+	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(out, self)
+	return file, errors.Join(err, out.Close())
+})
+
+// Launcher returns the path of the launcher, built from this source without cgo.
+func Launcher(t testing.TB) string { return must(t, launcher) }
+
+// Helper returns the path of a copy of this test binary that every user can
+// execute. What it does when executed is up to the TestMain of the package.
+func Helper(t testing.TB) string { return must(t, helper) }
+
+func must(t testing.TB, f func() (string, error)) string {
+	t.Helper()
+	s, err := f()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func binDir() (string, error) {
+	binaries.Lock()
+	defer binaries.Unlock()
+	if binaries.dir != "" {
+		return binaries.dir, nil
+	}
+	parent := "/var/tmp"
+	if _, err := os.Stat(parent); err != nil {
+		parent = "" // os.MkdirTemp then takes the temporary directory
+	}
+	dir, err := os.MkdirTemp(parent, "letta-confine-bin")
+	if err != nil {
+		return "", err
+	}
+	binaries.dir = dir
+	return dir, os.Chmod(dir, 0o755)
+}
+
+// Main runs the tests of a package and removes what they built.
+func Main(m *testing.M) int {
+	defer func() {
+		binaries.Lock()
+		defer binaries.Unlock()
+		if binaries.dir != "" {
+			os.RemoveAll(binaries.dir)
+		}
+	}()
+	return m.Run()
+}
