@@ -47,6 +47,9 @@ type backend struct {
 func (m mechanism) ready(in *inputs) backend {
 	b := m.make(in)
 	b.mechanism = m
+	if b.err == nil {
+		b.enforcement.Limits = append(b.enforcement.Limits, in.limits...)
+	}
 	return b
 }
 

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/letta-confine/letta-confine/internal/launch"
 )
 
 type proofJSON struct {
@@ -21,4 +24,14 @@ func (r *report) started(mountNamespace string) error {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
 	return r.write(event{Event: "started", Proof: &proofJSON{mountNamespace, nnp == 1 || mountNamespace != ""}})
+}
+
+// exit says how the command ended, and which created directories stay.
+func (r *report) exit(code int, err error, stay []string) {
+	failed, isExec := errors.AsType[*launch.ExecError](err)
+	if isExec {
+		code = failed.Status
+	}
+	no := false
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay})
 }

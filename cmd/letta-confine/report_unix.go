@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/internal/hostfs"
-	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
 )
 
@@ -131,16 +130,6 @@ func planEvent(b *backend) event {
 		e.Exit = "unobserved"
 	}
 	return e
-}
-
-// exit says how the command ended, and which created directories stay.
-func (r *report) exit(code int, err error, stay []string) {
-	failed, isExec := errors.AsType[*launch.ExecError](err)
-	if isExec {
-		code = failed.Status
-	}
-	no := false
-	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay})
 }
 
 func (r *report) unconfined(reason string) error {
