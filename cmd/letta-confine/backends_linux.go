@@ -121,6 +121,7 @@ func landlockError(err error) error {
 	case errors.Is(err, unix.ENOSYS):
 		return withHint(landlock.ErrABI, "Linux 5.13 and later can have it")
 	case errors.Is(err, unix.EOPNOTSUPP):
+		//lint:ignore ST1005 Landlock is a name
 		return withHint(errors.New("Landlock was not enabled at boot"), "add landlock to the kernel's lsm= argument")
 	case errors.Is(err, unix.EPERM):
 		return withHint(errors.New("a seccomp filter forbids Landlock"), "let the container's seccomp profile allow the landlock_* system calls")
