@@ -79,7 +79,7 @@ var ErrTooMany = errors.New("too many roots for bubblewrap")
 // before the command runs.
 type Check struct {
 	Path  string
-	ID    policy.ID
+	ID    policy.ID // zero: whatever is there
 	State State
 }
 
@@ -90,6 +90,7 @@ type State uint8
 const (
 	Same   State = iota // the file that was resolved
 	Masked              // a mask; on the host the file that was resolved
+	Fixed               // the file that was resolved, on a read-only mount
 )
 
 // Plan is a policy in bubblewrap's terms.
@@ -138,6 +139,7 @@ func New(r policy.Resolved, h Host) (Plan, error) {
 		e.add("--bind", "/", "/")
 	} else {
 		e.add("--ro-bind", "/", "/")
+		e.check("/", policy.ID{}, Fixed)
 	}
 	e.add("--dev", "/dev", "--tmpfs", "/dev/shm")
 	switch {
@@ -217,6 +219,8 @@ func (e *emitter) layer(l policy.Layer) {
 		return
 	case l.Access == policy.Read:
 		e.add("--ro-bind", root.Path, root.Path)
+		e.check(root.Path, root.ID, Fixed)
+		return
 	case root.Kind == policy.Device:
 		e.add("--dev-bind", root.Path, root.Path)
 	default:
@@ -286,7 +290,7 @@ func (e *emitter) protect(p Protected) {
 	e.pinAbove(p.Path)
 	e.add("--ro-bind", p.Path, p.Path)
 	e.mounted[p.Path] = true
-	e.check(p.Path, p.ID, Same)
+	e.check(p.Path, p.ID, Fixed)
 }
 
 // privileges takes what reaches around mounts. A plain user gets a user

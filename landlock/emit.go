@@ -198,6 +198,12 @@ func (e *emitter) rights(path string) Rights {
 // at or beneath path.
 func (e *emitter) subtree(path string, kind policy.Kind, below []policy.Layer) error {
 	whole := e.rights(path)
+	if kind != policy.Dir && kind != policy.Missing {
+		// A file that stands where a root would need a directory. It cannot be
+		// replaced, because the directory that holds it is granted by entries.
+		e.grant(Grant{Path: path, Rights: whole, ID: e.id(path)}, kind)
+		return nil
+	}
 	common := whole
 	var inside []policy.Layer
 	for _, l := range below {

@@ -147,8 +147,11 @@ var errChanged = errors.New("it was replaced while the sandbox was set up")
 var errUnmasked = errors.New("it is not masked")
 
 func verify(c bwrap.Check) error {
-	if c.State == bwrap.Same {
+	switch c.State {
+	case bwrap.Same:
 		return same(c.Path, c.ID)
+	case bwrap.Fixed:
+		return fixed(c)
 	}
 	var st unix.Stat_t
 	if err := unix.Lstat(c.Path, &st); err != nil {
@@ -172,6 +175,23 @@ func verify(c bwrap.Check) error {
 		}
 	default:
 		return errUnmasked
+	}
+	return nil
+}
+
+// fixed checks a path that must not be written: it lies on a read-only mount.
+func fixed(c bwrap.Check) error {
+	if c.ID != (policy.ID{}) {
+		if err := same(c.Path, c.ID); err != nil {
+			return err
+		}
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(c.Path, &fs); err != nil {
+		return err
+	}
+	if fs.Flags&unix.ST_RDONLY == 0 {
+		return errors.New("it is not on a read-only mount")
 	}
 	return nil
 }

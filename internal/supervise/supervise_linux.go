@@ -74,6 +74,9 @@ func Run(s Sandbox) (int, error) {
 	relay.to(child)
 	proof, err := child.peer.Ready(readyLimit)
 	if err == nil {
+		err = elsewhere(proof)
+	}
+	if err == nil {
 		err = originals(s.Inner.Checks)
 	}
 	if err != nil {
@@ -99,6 +102,18 @@ func Run(s Sandbox) (int, error) {
 		return 0, execErr
 	}
 	return status, nil
+}
+
+// elsewhere checks that the stage is in a mount namespace of its own.
+func elsewhere(proof inner.Proof) error {
+	own, err := os.Readlink("/proc/self/ns/mnt")
+	if err != nil {
+		return err
+	}
+	if proof.MountNamespace == own {
+		return fmt.Errorf("%w: it has no mount namespace of its own", inner.ErrRefused)
+	}
+	return nil
 }
 
 // originals checks that what the masks hide is still what the policy meant: a
