@@ -85,9 +85,6 @@ type Result struct {
 	Seen   Seen   `json:"seen,omitempty"` // every attempt, "ok" or its error
 }
 
-// errTimeout says that a step was killed.
-var errTimeout = fmt.Errorf("nothing happened for %v", Limit)
-
 // Run tries every step with one backend of the launcher at the given path. It
 // fails where the host cannot even do the unconfined control.
 func Run(launcher, backend string, flags ...string) ([]Result, error) {
@@ -183,7 +180,7 @@ func see(dir, program string, args ...string) (Seen, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		return nil, errTimeout
+		return nil, fmt.Errorf("nothing happened for %v", Limit)
 	}
 	if err != nil {
 		first, _, _ := strings.Cut(strings.TrimPrefix(stderr.String(), "letta-confine: error: "), "\n")

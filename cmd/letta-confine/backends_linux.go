@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 
@@ -63,10 +62,6 @@ func (in *inputs) bubblewrap() backend {
 	plan, err := bwrap.New(in.resolved, host)
 	if err != nil {
 		return fail(err)
-	}
-	if len(plan.Create) > 0 && in.opts.missingDenied == "refuse" {
-		return fail(withHint(fmt.Errorf("%s %q is not there", plan.Create[0].List, plan.Create[0].Given),
-			"create it first, or pass --missing-denied create"))
 	}
 	b := backend{enforcement: plan.Enforcement, skipped: plan.Skipped, native: native{helper: helper, plan: plan}}
 	if abi > 0 {

@@ -19,6 +19,11 @@ func (in *inputs) check() error {
 		return withHint(fmt.Errorf("working directory %q is inside denied root %q", in.cwd, d.Root.Path),
 			"start from a directory the policy lets the command read, or pass --chdir DIR")
 	}
+	for _, l := range in.resolved.Layers() {
+		if root := l.Root; in.opts.missingDenied == "refuse" && root.Kind == policy.Missing && root.Creatable && l.Access != policy.ReadWrite {
+			return withHint(fmt.Errorf("%s %q is not there", root.List, root.Given), "create it first, or pass --missing-denied create")
+		}
+	}
 	for _, f := range in.files {
 		if root := in.listedWritable(f.path); root != nil {
 			return withHint(fmt.Errorf("%s %q can be changed by the command, being inside %s %q", f.flag, f.given, root.List, root.Given),

@@ -70,6 +70,9 @@ var flags = []flag{
 	{"chdir", false, text(func(o *options) *string { return &o.chdir })},
 	{"keep-fd", false, func(o *options, s string) error {
 		fd, err := number(s, 1<<20)
+		if err == nil && fd <= 2 {
+			err = errors.New("standard input, output and error are the command's already")
+		}
 		o.keepFDs = append(o.keepFDs, fd)
 		return err
 	}},

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/letta-confine/letta-confine/internal/launch"
 )
 
 type proofJSON struct {
@@ -27,11 +24,7 @@ func (r *report) started(mountNamespace string) error {
 }
 
 // exit says how the command ended, and which created directories stay.
-func (r *report) exit(code int, err error, stay []string) {
-	failed, isExec := errors.AsType[*launch.ExecError](err)
-	if isExec {
-		code = failed.Status
-	}
+func (r *report) exit(code int, stay []string) {
 	no := false
 	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay})
 }

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
 )
 
@@ -33,6 +35,9 @@ func (in *inputs) openReport() (*report, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--report %q: %w", where, err)
 		}
+		if slices.Contains(in.opts.keepFDs, fd) {
+			return nil, withHint(fmt.Errorf("--report %q is a descriptor that the command keeps", where), "let the command have another, or none")
+		}
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
 			return nil, fmt.Errorf("--report %q: %w", where, err)
 		}
@@ -54,6 +59,12 @@ func (in *inputs) openReport() (*report, error) {
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil && hostfs.KindOf(uint32(st.Mode)) != policy.File {
 		err = errors.New("not a regular file")
+	}
+	id := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
+	for _, f := range in.files {
+		if err == nil && f.id == id {
+			err = fmt.Errorf("it is what %s reads", f.flag)
+		}
 	}
 	if err == nil {
 		err = unix.Ftruncate(fd, 0)
@@ -130,6 +141,14 @@ func planEvent(b *backend) event {
 		e.Exit = "unobserved"
 	}
 	return e
+}
+
+// failed says that the command did not run: it could not be executed, or the
+// launcher failed before.
+func (r *report) failed(err error) {
+	code := exitStatus(err)
+	runner := code == launch.ExitFailure
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &runner, Reason: err.Error()})
 }
 
 func (r *report) unconfined(reason string) error {

@@ -44,10 +44,10 @@ func watched(o *options) (int, error) {
 func (in *inputs) start(rep *report, b *backend) (int, error) {
 	paths, err := in.create(b.plan.Create)
 	if b.name == "landlock" {
-		if err == nil {
-			err = in.refresh(b)
-		}
 		if err != nil {
+			return 0, err
+		}
+		if err := in.refresh(b); err != nil {
 			return 0, &startError{err}
 		}
 		return 0, in.startLandlock(rep, b)
@@ -92,10 +92,10 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	if failed, ok := errors.AsType[*supervise.StartError](err); ok {
 		return status, &startError{failed}
 	}
-	if err != nil {
-		status = exitStatus(err)
+	stay := made.release(namespace)
+	if err == nil {
+		rep.exit(status, stay)
 	}
-	rep.exit(status, err, made.release(namespace))
 	return status, err
 }
 

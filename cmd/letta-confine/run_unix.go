@@ -60,6 +60,15 @@ func confine(args []string) (int, error) {
 		return 0, err
 	}
 	in.env = launch.Unsetenv(in.env, sentinel)
+	status, err := in.confine(rep)
+	if err != nil {
+		rep.failed(err)
+	}
+	return status, err
+}
+
+// confine picks a backend, or none where there is nothing to confine.
+func (in *inputs) confine(rep *report) (status int, err error) {
 	if in.again, err = in.checkStdio(); err != nil {
 		return 0, err
 	}

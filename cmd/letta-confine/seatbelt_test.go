@@ -162,7 +162,7 @@ func TestSeatbeltExitStatus(t *testing.T) {
 		{"this backend by name", apply, []string{"--backend", "seatbelt"}, []string{"true"}, 0, ""},
 		{"full enforcement", apply, []string{"--require", "full"}, []string{"true"}, 125, unavailable + "leaves helpers open, and --require full does not accept that"},
 		{"isolated processes", apply, []string{"--isolate-processes"}, []string{"true"}, 125, unavailable + "it cannot keep --isolate-processes"},
-		{"missing denied root", apply, []string{"--deny", "%D/gone", "--missing-denied", "refuse"}, []string{"true"}, 125, unavailable + "deniedRoots "},
+		{"missing denied root", apply, []string{"--deny", "%D/own/gone", "--missing-denied", "refuse"}, []string{"true"}, 125, "letta-confine: error: deniedRoots "},
 		{"a launcher that is hidden", apply, []string{"--deny", filepath.Dir(testBinary(t))}, []string{"true"}, 125, unavailable + "the launcher "},
 		// What the trial cannot see. The status is sandbox-exec's, and no event
 		// says that the command started.
@@ -219,21 +219,29 @@ func TestSeatbeltInPlace(t *testing.T) {
 // TestSeatbeltReport: plan comes from the launcher, started from inside, and then
 // nobody is left to say more.
 func TestSeatbeltReport(t *testing.T) {
+	const planEvent = `{"schema":1,"event":"plan","backend":"seatbelt","enforcement":"partial","gaps":["helpers"],"overDenials":["mounts","disk-devices","setuid-programs","nested-sandboxes","pinned \"%D/own\""],"exit":"unobserved"}`
 	for _, c := range []struct {
-		name, script string
-		want         []string
+		name, script, command string
+		want                  []string
 	}{
-		{"run", apply, []string{
-			`{"schema":1,"event":"plan","backend":"seatbelt","enforcement":"partial","gaps":["helpers"],"overDenials":["mounts","disk-devices","setuid-programs","nested-sandboxes","pinned \"%D/own\""],"exit":"unobserved"}`,
+		{"run", apply, "true", []string{
+			planEvent,
 			`{"schema":1,"event":"started","proof":{"profile":"applied","refused":0}}`,
 		}},
-		{"failing after the trial", late, []string{
-			`{"schema":1,"event":"plan","backend":"seatbelt","enforcement":"partial","gaps":["helpers"],"overDenials":["mounts","disk-devices","setuid-programs","nested-sandboxes","pinned \"%D/own\""],"exit":"unobserved"}`,
+		{"failing after the trial", late, "true", []string{
+			planEvent,
 		}},
-		{"nested", nested, nil},
+		{"a command that is not there", apply, "/no/such", []string{
+			planEvent,
+			`{"schema":1,"event":"started","proof":{"profile":"applied","refused":0}}`,
+			`{"schema":1,"event":"exit","reason":"command \"/no/such\" not found","code":127,"runnerFailed":false}`,
+		}},
+		{"nested", nested, "true", []string{
+			`{"schema":1,"event":"exit","reason":"no backend can confine this command: seatbelt: sandbox-exec could not apply the profile or start the command (exit status 71: sandbox_apply: Operation not permitted)","code":125,"runnerFailed":true}`,
+		}},
 	} {
 		m := newMac(t, c.script)
-		got := m.run(t, slices.Concat(writes, []string{"--report", "%D/report", "--", "true"})...)
+		got := m.run(t, slices.Concat(writes, []string{"--report", "%D/report", "--", c.command})...)
 		text, err := os.ReadFile(filepath.Join(m.dir, "report"))
 		if err != nil {
 			t.Fatal(err)

@@ -40,9 +40,6 @@ func (in *inputs) seatbelt() backend {
 		return fail(withHint(fmt.Errorf("the launcher %q, which starts the command from inside, is hidden by denied root %q", self, d.Root.Path),
 			"install the launcher outside the denied root, or carve it out with a readonly root"))
 	}
-	if root := in.missingRoot(); root != nil {
-		return fail(withHint(fmt.Errorf("%s %q is not there", root.List, root.Given), "create it first, or leave out --missing-denied refuse"))
-	}
 	plan, err := seatbelt.Profile(in.resolved)
 	if err != nil {
 		return fail(err)
@@ -55,20 +52,6 @@ func (in *inputs) seatbelt() backend {
 		b.enforcement.Limits = append(b.enforcement.Limits, "unlisted-ancestors")
 	}
 	return b
-}
-
-// missingRoot returns the denied or readonly root that --missing-denied refuse is
-// about. Seatbelt itself denies what is not there yet.
-func (in *inputs) missingRoot() *policy.Root {
-	if in.opts.missingDenied != "refuse" {
-		return nil
-	}
-	for _, l := range in.resolved.Layers() {
-		if l.Access != policy.ReadWrite && l.Root.Kind == policy.Missing {
-			return &l.Root
-		}
-	}
-	return nil
 }
 
 func launcherPath() (string, error) {
@@ -87,7 +70,7 @@ func launcherPath() (string, error) {
 // launcher is gone nobody can.
 func (in *inputs) startSeatbelt(rep *report, b *backend) (int, error) {
 	if _, err := in.create(nil); err != nil {
-		return 0, &startError{err}
+		return 0, err
 	}
 	if in.cacheDir != "" || in.opts.createWritable {
 		if b.again(in); b.err != nil {
@@ -222,24 +205,32 @@ func seatbeltStage(args []string) int {
 		}
 		return 0
 	}
-	if err != nil {
-		return fail(err)
-	}
+	var rep *report
 	if s.report >= 0 {
-		rep := &report{s.report}
-		if err := rep.write(event{Event: "started", Proof: seatbeltProof{"applied", refused}}); err != nil {
-			return fail(err)
-		}
+		rep = &report{s.report}
+	}
+	if err == nil {
+		err = s.exec(rep, refused)
+	}
+	rep.failed(err)
+	return fail(err)
+}
+
+// exec becomes the command, with the environment that sandbox-exec was started
+// with.
+func (s seatbeltRun) exec(rep *report, refused int) error {
+	if err := rep.write(event{Event: "started", Proof: seatbeltProof{"applied", refused}}); err != nil {
+		return err
 	}
 	if err := launch.CloseOnExec(s.keep); err != nil {
-		return fail(err)
+		return err
 	}
 	env := os.Environ()
 	for _, entry := range s.env {
 		name, value, _ := strings.Cut(entry, "=")
 		env = launch.Setenv(env, name, value)
 	}
-	return fail(launch.Exec(s.argv, env))
+	return launch.Exec(s.argv, env)
 }
 
 // seatbeltProof is what the stage knows: sandbox-exec executes it only once the

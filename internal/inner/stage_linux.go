@@ -62,6 +62,13 @@ func Main(args []string) int {
 // confine brings the process into the state in which the command starts, and
 // proves it.
 func confine(p Plan) (Proof, error) {
+	nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	if err != nil {
+		return Proof{}, fmt.Errorf("no_new_privs: %w", err)
+	}
+	if nnp != 1 {
+		return Proof{}, errors.New("no_new_privs is not set")
+	}
 	if err := unix.Dup3(p.Stderr, 2, 0); err != nil {
 		return Proof{}, fmt.Errorf("standard error: %w", err)
 	}
@@ -215,13 +222,6 @@ type Proof struct {
 }
 
 func prove() (Proof, error) {
-	nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
-	if err != nil {
-		return Proof{}, fmt.Errorf("no_new_privs: %w", err)
-	}
-	if nnp != 1 {
-		return Proof{}, errors.New("no_new_privs is not set")
-	}
 	ns, err := os.Readlink("/proc/self/ns/mnt")
 	if err != nil {
 		return Proof{}, fmt.Errorf("mount namespace: %w", err)

@@ -115,20 +115,35 @@ func TestLookPath(t *testing.T) {
 	}
 }
 
-func TestPrograms(t *testing.T) {
+func TestInterpreter(t *testing.T) {
 	dir := files(t)
 	for _, c := range []struct{ name, program, want string }{
-		{"a script and its interpreter", "/script", dir + "/script /bin/sh"},
-		{"an interpreter that is not there", "/orphan", dir + "/orphan /no/such/interpreter"},
-		{"a script without one", "/bare", dir + "/bare"},
-		{"no script", "/garbage", dir + "/garbage"},
-		{"an empty file", "/empty", dir + "/empty"},
+		{"a script and its interpreter", "/script", "/bin/sh"},
+		{"an interpreter that is not there", "/orphan", "/no/such/interpreter"},
+		{"a script without one", "/bare", ""},
+		{"no script", "/garbage", ""},
+		{"an empty file", "/empty", ""},
 		{"what is not there", "/gone", ""},
-		{"what cannot be executed", "/plain/tool", ""},
 	} {
-		if got := strings.Join(Programs(dir+c.program, nil), " "); got != c.want {
-			t.Errorf("%s: Programs = %q, want %q", c.name, got, c.want)
+		if got := Interpreter(dir + c.program); got != c.want {
+			t.Errorf("%s: Interpreter = %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// Candidates are what LookPath would try: its own answer is the first.
+func TestCandidates(t *testing.T) {
+	env := []string{"PATH=/no/such:/usr/bin::/bin"}
+	got := Candidates("sh", env)
+	first, err := LookPath("sh", env)
+	if err != nil || len(got) == 0 || got[0] != first {
+		t.Errorf("Candidates(sh) = %q, and LookPath says %q, %v", got, first, err)
+	}
+	if got := Candidates("no-such-program", env); len(got) != 0 {
+		t.Errorf("Candidates(no-such-program) = %q", got)
+	}
+	if got := Candidates("./sh", env); len(got) != 1 || got[0] != "./sh" {
+		t.Errorf("Candidates(./sh) = %q, want itself", got)
 	}
 }
 
@@ -244,10 +259,11 @@ func stepClose() int {
 	mark := CloseOnExec
 	if os.Getenv("LAUNCH_TEST_LIST") != "" {
 		mark = func(keep []int) error {
-			if err := closeOnExecByList(); err != nil {
-				return err
+			err := closeOnExecByList()
+			for _, fd := range keep {
+				unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0)
 			}
-			return CloseOnExec(keep)
+			return err
 		}
 	}
 	if err := mark(keep); err != nil {
