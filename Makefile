@@ -5,7 +5,7 @@ VERSION   ?=
 export CGO_ENABLED = 0
 export GOFLAGS     = -trimpath
 GOFUMPT     = $(GO) run mvdan.cc/gofumpt@v0.12.0
-STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: build setup test check lint integration fuzz golden bench demo repro cross ci
 
@@ -24,16 +24,18 @@ check: ## what needs neither network, root, user namespaces nor packages; the re
 lint:
 	@out=$$($(GOFUMPT) -l .); test -z "$$out" || { echo "gofumpt would change:"; echo "$$out"; exit 1; }
 	for os in linux darwin windows; do GOOS=$$os $(GO) vet ./... || exit 1; done
-	for os in linux darwin; do GOOS=$$os $(STATICCHECK) ./... || exit 1; done
+	GOBIN=$(CURDIR)/bin $(GO) install $(STATICCHECK) # with GOOS set, go run would build it for that system
+	for os in linux darwin; do GOOS=$$os bin/staticcheck ./... || exit 1; done
+	for pkg in $$(GOOS=darwin $(GO) list ./...); do GOOS=darwin $(GO) test -c -o /dev/null $$pkg || exit 1; done
 
-integration:
+integration: ## the built launcher on this kernel; on a Mac, Seatbelt
 	$(GO) test -count=1 ./integration/...
 
 fuzz: ## ten seconds a target
 	./.ci/fuzz 10s
 
 golden:
-	$(GO) test ./bwrap ./landlock ./seatbelt -update
+	$(GO) test ./bwrap ./landlock ./seatbelt ./cmd/letta-confine -update
 
 bench: build
 	$(GO) run ./internal/bench -launcher bin/letta-confine

@@ -62,10 +62,6 @@ var attempts = []struct {
 	{"remount writable", func(dir string, _ int) error { return remount(dir) }},
 }
 
-// privileged are the attempts that an unconfined user has no right to either, so
-// that their control says nothing.
-var privileged = []string{"unmount", "remount writable"}
-
 // Steps are what every backend is asked to do. The second is separate because
 // Landlock can do the first alone without touching the directories above.
 var Steps = []Step{

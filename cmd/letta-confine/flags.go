@@ -59,7 +59,7 @@ var flags = []flag{
 	{"protect", false, func(o *options, s string) error { o.protect = append(o.protect, s); return nil }},
 	{"protect-git", false, func(o *options, s string) error { o.protectGit = append(o.protectGit, s); return nil }},
 	{"caches", false, func(o *options, s string) error { return oneOf(&o.caches, s, "none", "private", "host") }},
-	{"backend", false, func(o *options, s string) error { return oneOf(&o.backend, s, "auto", "bwrap", "landlock") }},
+	{"backend", false, func(o *options, s string) error { return oneOf(&o.backend, s, "auto", "bwrap", "landlock", "seatbelt") }},
 	{"prefer", false, func(o *options, s string) error { return oneOf(&o.prefer, s, "strong", "fast") }},
 	{"require", false, func(o *options, s string) error { return oneOf(&o.require, s, "full", "contents", "any") }},
 	{"on-unavailable", false, func(o *options, s string) error { return oneOf(&o.onUnavailable, s, "fail", "run") }},

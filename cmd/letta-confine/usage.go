@@ -24,7 +24,7 @@ policy
   --caches none|private|host
                             where build tools may keep their caches
 backend
-  --backend auto|bwrap|landlock
+  --backend auto|bwrap|landlock|seatbelt
   --prefer strong|fast      with auto: bwrap first, or Landlock if it suffices
   --require full|contents|any
                             the least enforcement that is accepted

@@ -146,3 +146,11 @@ func Filter(o Options) error {
 	}
 	return nil
 }
+
+// Terminal ioctls that push input into a terminal, for whoever reads it next
+// (ioctl_tty(2)). The kernel looks at the low 32 bits of the command only, and so
+// does the filter: a full comparison is passed by setting a high bit (measured).
+const (
+	tiocsti   = 0x5412
+	tioclinux = 0x541C
+)
