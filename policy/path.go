@@ -49,6 +49,16 @@ func Ancestors(p string) []string {
 	return up
 }
 
+// upward yields a canonical path and the directories above it, from the nearest
+// to "/". It allocates nothing.
+func upward(p string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for yield(p) && p != "/" {
+			p = parent(p)
+		}
+	}
+}
+
 // checkLiteral refuses what no root can be, however it was given.
 //
 //lint:ignore ST1008 the hint belongs to the error and is read after it

@@ -1,10 +1,7 @@
 package seatbelt_test
 
 import (
-	"flag"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/letta-confine/letta-confine/internal/sim"
@@ -70,27 +67,4 @@ func evaluate(t testing.TB, plan seatbelt.Plan, fsys fakeFS) *sim.SBPL {
 	}
 	s.IsFile = fsys.isFile
 	return s
-}
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with testdata/NAME.golden.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		if os.Getenv("CI") != "" {
-			t.Fatal("-update is refused when CI is set")
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs\n--- got\n%s--- want\n%s", file, got, want)
-	}
 }

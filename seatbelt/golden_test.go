@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/letta-confine/letta-confine/internal/golden"
 	"github.com/letta-confine/letta-confine/internal/sim"
 	"github.com/letta-confine/letta-confine/policy"
 	"github.com/letta-confine/letta-confine/seatbelt"
@@ -64,7 +65,7 @@ func TestGolden(t *testing.T) {
 			for _, root := range plan.Skipped {
 				fmt.Fprintf(&out, "skipped %q\n", root.Path)
 			}
-			golden(t, tt.name, out.String())
+			golden.Compare(t, tt.name, []byte(out.String()))
 		})
 	}
 }

@@ -47,7 +47,7 @@ func (in *inputs) bubblewrap() backend {
 	if err != nil {
 		abi = 0 // bwrap.New then does with a pid namespace what the layer would do
 	}
-	host := bwrap.Host{Privileged: held != 0, Layered: abi > 0, Isolate: in.opts.isolate, Protect: in.protect(helper)}
+	host := bwrap.Host{Privileged: held != 0, Layered: abi > 0, Isolate: in.opts.isolate, Replaceable: hostfs.FS{}.Replaceable, Protect: in.protect(helper)}
 	if host.Privileged {
 		// CAP_SETPCAP goes to the inner stage, which drops it.
 		for _, c := range harden.Within(append(slices.Clone(harden.Kept), harden.SetPCap), held) {
@@ -55,6 +55,9 @@ func (in *inputs) bubblewrap() backend {
 		}
 	}
 	for _, file := range bwrap.ControlFiles {
+		if !host.Privileged {
+			break // they belong to root, and nobody else can open them for writing
+		}
 		if unix.Access(file, unix.F_OK) == nil {
 			host.ControlFiles = append(host.ControlFiles, file)
 		}
@@ -81,7 +84,10 @@ func (in *inputs) protect(helper bwrap.Helper) []bwrap.Protected {
 	for _, f := range in.files {
 		list = append(list, bwrap.Protected{Path: f.path, ID: f.id})
 	}
-	return list
+	return slices.DeleteFunc(list, func(p bwrap.Protected) bool {
+		// What the caller could not change, the command cannot either.
+		return !(hostfs.FS{}).Replaceable(p.Path) && !slices.ContainsFunc(policy.Ancestors(p.Path), hostfs.FS{}.Replaceable)
+	})
 }
 
 func (in *inputs) landlock() backend {

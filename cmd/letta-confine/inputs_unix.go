@@ -95,6 +95,9 @@ func (in *inputs) resolve() (err error) {
 // backend needs, and resolves the policy again. It returns what it made on behalf
 // of missing denied and readonly roots.
 func (in *inputs) create(needed []policy.Root) (made []string, err error) {
+	if in.cacheDir == "" && !in.opts.createWritable && len(needed) == 0 {
+		return nil, nil // and what was resolved stands
+	}
 	if in.cacheDir != "" {
 		if _, err := hostfs.Mkdir(in.cacheDir, 0o700); err != nil {
 			return nil, withHint(fmt.Errorf("--caches private: %w", err), "set XDG_CACHE_HOME to a directory that you can write")

@@ -252,13 +252,16 @@ func TestStageReportsExecErrors(t *testing.T) {
 		if _, err := r.peer.Ready(limit); err != nil {
 			t.Fatal(err)
 		}
-		err := r.peer.Go()
-		failed, ok := errors.AsType[*launch.ExecError](err)
-		if !ok || *failed != want {
-			t.Errorf("Go() = %v, want %v", err, want)
+		if err := r.peer.Go(); err != nil {
+			t.Errorf("Go() = %v", err)
 		}
 		if status := r.status(); status != want.Status {
 			t.Errorf("the stage ended with %d, want %d", status, want.Status)
+		}
+		err := r.peer.ExecError()
+		failed, ok := errors.AsType[*launch.ExecError](err)
+		if !ok || *failed != want {
+			t.Errorf("ExecError() = %v, want %v", err, want)
 		}
 	}
 }

@@ -83,24 +83,61 @@ func Landlock(handled uint64, grants []Grant, tree *Tree) (Domain, error) {
 // Making, removing and renaming a name is asked of its directory, so ask Allows
 // of the directory. For Refer that is necessary and not sufficient: the target
 // must not gain rights by the move.
-func (d Domain) Allows(path string, rights uint64) bool {
+func (d Domain) Allows(path string, rights uint64) bool { return rights&^d.allowed(path) == 0 }
+
+// AllowsAny reports whether at least one of the rights is allowed on path.
+func (d Domain) AllowsAny(path string, rights uint64) bool { return rights&d.allowed(path) != 0 }
+
+func (d Domain) allowed(path string) uint64 {
 	allowed := ^(d.handled | Refer)
 	for _, g := range d.grants {
 		if _, ok := inside(g.Path, path); ok {
 			allowed |= g.Rights
 		}
 	}
-	return rights&^allowed == 0
+	return allowed
 }
 
-// AllowsAny reports whether at least one of the rights is allowed on path.
-func (d Domain) AllowsAny(path string, rights uint64) bool {
-	for right := uint64(1); right <= ResolveUnix; right <<= 1 {
-		if rights&right != 0 && d.Allows(path, right) {
-			return true
-		}
+// Rename reports whether rename(2) is allowed to move src, which exists, to dst,
+// over what is there. Link does so for link(2). A move between directories needs
+// Refer in both, and dst must not have rights that src lacks: a file would gain
+// them by being moved (security/landlock/fs.c, no_more_access).
+func (d Domain) Rename(src, dst string) bool {
+	takes, makes := RemoveFile, MakeReg
+	if d.tree.Kind(src) == policy.Dir {
+		takes, makes = RemoveDir, MakeDir
 	}
-	return false
+	switch d.tree.Kind(dst) {
+	case policy.Missing:
+	case policy.Dir:
+		makes |= RemoveDir
+	default:
+		makes |= RemoveFile
+	}
+	return d.Allows(Above(src), takes) && d.Allows(Above(dst), makes) && d.refers(src, dst)
+}
+
+// Link reports whether link(2) is allowed to give src, a file, the name dst.
+func (d Domain) Link(src, dst string) bool {
+	return d.Allows(Above(dst), MakeReg) && d.refers(src, dst)
+}
+
+func (d Domain) refers(src, dst string) bool {
+	from, to := Above(src), Above(dst)
+	if from == to {
+		return true
+	}
+	gained := d.allowed(to) &^ d.allowed(src)
+	if d.tree.Kind(src) != policy.Dir {
+		gained &= fileRights
+	}
+	return d.Allows(from, Refer) && d.Allows(to, Refer) && gained == 0
+}
+
+// Entry reports whether every change of the name of path is allowed, and whether
+// any is: making, removing and renaming within its directory.
+func (d Domain) Entry(path string) (every, some bool) {
+	return d.Allows(Above(path), changesDir), d.AllowsAny(Above(path), changesDir|makesNodes)
 }
 
 // Access reports whether path can be read, and whether it can be written, to the
@@ -113,7 +150,8 @@ func (d Domain) Access(path string) (read, write bool) {
 }
 
 // Leaks reports whether path can be read, and whether it can be changed, at all:
-// by any one right. On a domain that does not handle Truncate (ABI 1 and 2) every
+// by any one right; Execute counts as one, though the kernel wants ReadFile beside
+// it to execute a file. On a domain that does not handle Truncate (ABI 1 and 2) every
 // file can be changed.
 func (d Domain) Leaks(path string) (read, write bool) {
 	reads, writes := d.rights(path)

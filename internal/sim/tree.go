@@ -60,6 +60,13 @@ func (t *Tree) Add(kind policy.Kind, paths ...string) *Tree {
 // Link adds a symlink. The target is kept as it is written.
 func (t *Tree) Link(path, target string) *Tree { return t.put(path, policy.Symlink, target) }
 
+// Clone returns a copy that can be changed by itself.
+func (t *Tree) Clone() *Tree {
+	c := *t
+	c.nodes, c.mounts = maps.Clone(t.nodes), maps.Clone(t.mounts)
+	return &c
+}
+
 // Mounts marks directories on which the host has mounted another file system. A
 // remount of the mount above does not reach them.
 func (t *Tree) Mounts(paths ...string) *Tree {
@@ -163,39 +170,38 @@ func components(path string) []string {
 }
 
 // inside reports whether path is root or lies beneath it, and how many
-// components root has. It compares component by component and shares nothing
-// with package policy, whose own comparison it checks.
+// components root has; both are canonical. It shares nothing with package policy,
+// whose own comparison it checks: it walks along both and counts the slashes, of
+// which one must follow where root ends.
 func inside(root, path string) (depth int, ok bool) {
-	ok = true
-	for {
-		r, restRoot := first(root)
-		if r == "" {
-			return depth, ok
+	if root == "/" {
+		return 0, true
+	}
+	for i := range len(root) {
+		if i == len(path) || root[i] != path[i] {
+			return 0, false
 		}
-		p, restPath := first(path)
-		ok = ok && r == p
-		depth++
-		root, path = restRoot, restPath
-	}
-}
-
-// first splits a path after its first component, which is empty at its end.
-func first(path string) (name, rest string) {
-	for path != "" && path[0] == '/' {
-		path = path[1:]
-	}
-	for i := range len(path) {
-		if path[i] == '/' {
-			return path[:i], path[i:]
+		if root[i] == '/' {
+			depth++
 		}
 	}
-	return path, ""
+	return depth, len(path) == len(root) || path[len(root)] == '/'
 }
 
 // rebase returns the path that lies beneath to as path lies beneath from.
 func rebase(path, from, to string) string {
-	n := len(components(from))
-	return "/" + strings.Join(append(components(to), components(path)[n:]...), "/")
+	if from != "/" {
+		path = path[len(from):]
+	}
+	switch {
+	case to == "/" && path == "":
+		return "/"
+	case to == "/":
+		return path
+	case path == "/":
+		return to
+	}
+	return to + path
 }
 
 // Fixed makes every directory of the tree one that the caller has no right to

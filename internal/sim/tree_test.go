@@ -3,7 +3,9 @@ package sim_test
 import (
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/letta-confine/letta-confine/internal/sim"
@@ -137,5 +139,64 @@ func TestModel(t *testing.T) {
 	}
 	if got := sim.Model(policy.Policy{}, "/x"); got != policy.ReadWrite {
 		t.Errorf("Model without a root = %v, want %v", got, policy.ReadWrite)
+	}
+}
+
+// The model of names has to be right by itself: a few whose answers are written
+// out, as e for an entry that may change and c for one that may be made.
+func TestMeaning(t *testing.T) {
+	tree := sim.SmallTree()
+	m := sim.NewMeaning(policy.Policy{
+		BaseWritable: []string{"/a", "/gone"}, Denied: []string{"/a/b", "/a/new/late"}, Writable: []string{"/a/b/c", "/a/b/gone"},
+		ReadOnly: []string{"/a/b/gone"}, RestrictWrites: true,
+	}, tree)
+	for path, want := range map[string]string{
+		"/": "read--", "/a": "read-write--", "/ab": "read--", "/a/b": "none--", "/a/b/c": "read-write--",
+		"/a/b/c/new": "read-writeec", "/a/d": "read-writeec", "/gone": "read--", "/a/b/gone": "none--",
+		"/a/new": "read-write-c", "/a/new/late": "none--",
+	} {
+		got := m.Access(path).String()
+		for _, c := range []struct {
+			yes  bool
+			mark string
+		}{{m.Entry(path), "e"}, {m.Create(path), "c"}} {
+			if c.yes {
+				got += c.mark
+			} else {
+				got += "-"
+			}
+		}
+		if got != want {
+			t.Errorf("meaning of %q = %s, want %s", path, got, want)
+		}
+	}
+	for path, want := range map[string]bool{"/a/b": true, "/a/new/late": true, "/a": false, "/a/b/c": false, "/a/b/x": false} {
+		if got := m.Shown(path); got != want {
+			t.Errorf("Shown(%q) = %v, want %v", path, got, want)
+		}
+	}
+}
+
+func TestRandom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	depths := make(map[int]int)
+	for range 100 {
+		tree := sim.RandomTree(rng)
+		depth := 0
+		for _, path := range tree.Paths() {
+			depth = max(depth, strings.Count(path, "/"))
+		}
+		if n := len(tree.Paths()); depth > 6 || n < 15 || n > 40 {
+			t.Errorf("a tree of %d paths, %d deep", n, depth)
+		}
+		depths[depth]++
+		for p := range sim.RandomPolicies(rng, tree, 20) {
+			if _, err := policy.Resolve(p, tree); err != nil {
+				t.Errorf("Resolve(%+v): %v", p, err)
+			}
+		}
+	}
+	if depths[4]+depths[5]+depths[6] < 90 {
+		t.Errorf("few trees are four deep or more: %v", depths)
 	}
 }

@@ -76,6 +76,26 @@ func (v View) Shows(path string) (hostPath string, write bool) {
 	return hostPath, !m.readOnly(v.tree, hostPath) && !m.refusesDevice(v.tree, hostPath)
 }
 
+// Stat reports whether the view has the host's own entry at path, or would have
+// it once it is made.
+func (v View) Stat(path string) bool {
+	shown, _ := v.Shows(path)
+	return shown == path
+}
+
+// Entry reports whether the name of path can be made, removed or renamed: its
+// directory is the host's own and writable, or can itself be made, and no mount
+// point stands at it, neither the view's nor the host's.
+func (v View) Entry(path string) bool {
+	dir := Above(path)
+	shown, write := v.Shows(dir)
+	if !write || shown != dir || v.IsMountPoint(path) || v.tree.mounts[path] {
+		return false
+	}
+	kind := v.tree.Kind(dir)
+	return kind == policy.Dir || kind == policy.Missing && v.Entry(dir)
+}
+
 // IsMountPoint reports whether a mount stands at path and can be reached. The
 // kernel refuses to rename or remove such a path (EBUSY).
 func (v View) IsMountPoint(path string) bool { return v.mounts[v.holder(path)].point == path }

@@ -17,9 +17,7 @@ import (
 // they fail on the same ones, show the same directory at each path, and let the
 // same writes through to the same place.
 func TestBwrapIsBubblewrap(t *testing.T) {
-	if out, err := exec.Command("bwrap", "--bind", "/", "/", "true").CombinedOutput(); err != nil {
-		t.Skipf("needs a bubblewrap that works here: %v: %s", err, out)
-	}
+	needBwrap(t, os.Getuid())
 	rng := rand.New(rand.NewPCG(1, 2))
 	cases, ran := 150, 0
 	for i := range cases {

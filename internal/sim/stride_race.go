@@ -1,5 +1,5 @@
 //go:build race
 
-package seatbelt_test
+package sim
 
 const stride = 11
