@@ -153,51 +153,36 @@ var errChanged = errors.New("it was replaced while the sandbox was set up")
 // errUnmasked says that a denied root can be seen.
 var errUnmasked = errors.New("it is not masked")
 
+// verify looks at a path once, through one descriptor, so that what is compared
+// and the mount it lies on belong together.
 func verify(c bwrap.Check) error {
-	switch c.State {
-	case bwrap.Same:
-		return same(c.Path, c.ID)
-	case bwrap.Fixed:
-		return fixed(c)
+	fd, err := unix.Open(c.Path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
 	}
+	defer unix.Close(fd)
 	var st unix.Stat_t
-	if err := unix.Lstat(c.Path, &st); err != nil {
-		return err
-	}
-	if (policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}) == c.ID {
-		return errUnmasked
-	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		var fs unix.Statfs_t
-		if err := unix.Statfs(c.Path, &fs); err != nil {
-			return err
-		}
-		if fs.Type != unix.TMPFS_MAGIC || fs.Flags&unix.ST_RDONLY == 0 {
-			return errUnmasked
-		}
-	case unix.S_IFCHR:
-		if st.Rdev != unix.Mkdev(1, 3) { // /dev/null
-			return errUnmasked
-		}
-	default:
-		return errUnmasked
-	}
-	return nil
-}
-
-// fixed checks a path that must not be written: it lies on a read-only mount.
-func fixed(c bwrap.Check) error {
-	if c.ID != (policy.ID{}) {
-		if err := same(c.Path, c.ID); err != nil {
-			return err
-		}
-	}
 	var fs unix.Statfs_t
-	if err := unix.Statfs(c.Path, &fs); err != nil {
+	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	if fs.Flags&unix.ST_RDONLY == 0 {
+	if err := unix.Fstatfs(fd, &fs); err != nil {
+		return err
+	}
+	found := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
+	readOnly := fs.Flags&unix.ST_RDONLY != 0
+	if c.State == bwrap.Masked {
+		dir := st.Mode&unix.S_IFMT == unix.S_IFDIR && fs.Type == unix.TMPFS_MAGIC && readOnly
+		null := st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == unix.Mkdev(1, 3) // /dev/null
+		if found == c.ID || !dir && !null {
+			return errUnmasked
+		}
+		return nil
+	}
+	switch {
+	case found != c.ID && (c.State != bwrap.Fixed || c.ID != policy.ID{}):
+		return errChanged
+	case c.State == bwrap.Fixed && !readOnly:
 		return errors.New("it is not on a read-only mount")
 	}
 	return nil
