@@ -1,6 +1,7 @@
 package inner
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -27,9 +28,12 @@ func Main(args []string) int {
 	if len(args) != 2 {
 		return launch.ExitFailure
 	}
-	planFD, err1 := strconv.Atoi(args[0])
-	ctlFD, err2 := strconv.Atoi(args[1])
-	if err1 != nil || err2 != nil {
+	planFD, err := strconv.Atoi(args[0])
+	if err != nil {
+		return launch.ExitFailure
+	}
+	to, err := supervisor(args[1])
+	if err != nil {
 		return launch.ExitFailure
 	}
 	text, err := launch.ReadAll(planFD, maxPlan)
@@ -40,14 +44,12 @@ func Main(args []string) int {
 	if err != nil {
 		return launch.ExitFailure
 	}
-	ctl := control(ctlFD)
 	proof, err := confine(p)
 	if err != nil {
-		ctl.send(msgRefuse, []byte(err.Error()))
+		to.refuse(err)
 		return launch.ExitFailure
 	}
-	ctl.send(msgReady, proof.encode())
-	if kind, _, err := ctl.receive(); err != nil || kind != msgGo {
+	if !to.ready(p, proof) {
 		return launch.ExitFailure // the supervisor is gone, and with it whoever asked
 	}
 	err = launch.Exec(p.Argv, p.Env)
@@ -55,9 +57,58 @@ func Main(args []string) int {
 	if failed, ok := errors.AsType[*launch.ExecError](err); ok {
 		status = failed.Status
 	}
-	ctl.send(msgExec, append([]byte{byte(status)}, err.Error()...))
+	to.execFailed(status, err)
 	return status
 }
+
+// listener is whom the stage tells what becomes of it.
+type listener interface {
+	refuse(err error)                 // the command must not start
+	ready(p Plan, proof Proof) bool   // the command could start: shall it?
+	execFailed(status int, err error) // the command could not be executed
+}
+
+// supervisor returns the listener that the command line names.
+func supervisor(arg string) (listener, error) {
+	if arg == Alone {
+		return alone{}, nil
+	}
+	fd, err := strconv.Atoi(arg)
+	return control(fd), err
+}
+
+func (c control) refuse(err error) { c.send(msgRefuse, []byte(err.Error())) }
+
+func (c control) ready(_ Plan, proof Proof) bool {
+	c.send(msgReady, proof.encode())
+	kind, _, err := c.receive()
+	return err == nil && kind == msgGo
+}
+
+func (c control) execFailed(status int, err error) {
+	c.send(msgExec, append([]byte{byte(status)}, err.Error()...))
+}
+
+// alone is the listener of a stage without supervisor: the user.
+type alone struct{}
+
+func (a alone) refuse(err error) { a.say("bwrap: " + ErrRefused.Error() + ": " + err.Error()) }
+
+func (a alone) ready(p Plan, proof Proof) bool {
+	if p.Report < 0 {
+		return true
+	}
+	line := bytes.Replace(p.Started, []byte(Namespace), proof.encode(), 1)
+	_, err := unix.Write(p.Report, line)
+	if err != nil {
+		a.say("report: " + err.Error())
+	}
+	return err == nil
+}
+
+func (a alone) execFailed(_ int, err error) { a.say(err.Error()) }
+
+func (alone) say(text string) { os.Stderr.WriteString("letta-confine: error: " + text + "\n") }
 
 // confine brings the process into the state in which the command starts, and
 // proves it.
@@ -69,8 +120,10 @@ func confine(p Plan) (Proof, error) {
 	if nnp != 1 {
 		return Proof{}, errors.New("no_new_privs is not set")
 	}
-	if err := unix.Dup3(p.Stderr, 2, 0); err != nil {
-		return Proof{}, fmt.Errorf("standard error: %w", err)
+	if p.Stderr != 2 {
+		if err := unix.Dup3(p.Stderr, 2, 0); err != nil {
+			return Proof{}, fmt.Errorf("standard error: %w", err)
+		}
 	}
 	if err := launch.CloseOnExec(p.Keep); err != nil {
 		return Proof{}, err

@@ -199,7 +199,7 @@ func start(s Sandbox) (*child, error) {
 	}
 	defer unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil)
 
-	s.Inner.Stderr, s.Inner.Mask = errFD, old.Val[0]
+	s.Inner.Stderr, s.Inner.Mask, s.Inner.Report = errFD, old.Val[0], -1
 	plan, err := launch.Memfd("inner plan", s.Inner.Encode())
 	if err != nil {
 		return nil, err
