@@ -4,8 +4,6 @@ GO        ?= go
 VERSION   ?=
 export CGO_ENABLED = 0
 export GOFLAGS     = -trimpath
-GOFUMPT     = $(GO) run mvdan.cc/gofumpt@v0.12.0
-STATICCHECK = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: build setup test check lint integration fuzz golden bench demo repro cross ci
 
@@ -21,19 +19,21 @@ test: setup ## everything, nothing skipped
 check: ## what needs neither network, root, user namespaces nor packages; the rest is skipped by name
 	$(GO) test -shuffle=on ./...
 
-lint:
-	@out=$$($(GOFUMPT) -l .); test -z "$$out" || { echo "gofumpt would change:"; echo "$$out"; exit 1; }
+lint: ## each tool is built for this machine, then told to look at another
+	GOBIN=$(CURDIR)/bin $(GO) install mvdan.cc/gofumpt@v0.12.0
+	GOBIN=$(CURDIR)/bin $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2
+	@out=$$(bin/gofumpt -l .); test -z "$$out" || { echo "gofumpt would change:"; echo "$$out"; exit 1; }
 	for os in linux darwin windows; do GOOS=$$os $(GO) vet ./... || exit 1; done
-	for os in linux darwin; do GOOS=$$os $(STATICCHECK) ./... || exit 1; done
+	for os in linux darwin; do GOOS=$$os bin/staticcheck ./... || exit 1; done
 
-integration:
+integration: ## the built launcher on this kernel; on a Mac, Seatbelt
 	$(GO) test -count=1 ./integration/...
 
 fuzz: ## ten seconds a target
 	./.ci/fuzz 10s
 
 golden:
-	$(GO) test ./bwrap ./landlock ./seatbelt -update
+	$(GO) test ./bwrap ./landlock ./seatbelt ./cmd/letta-confine -update
 
 bench: build
 	$(GO) run ./internal/bench -launcher bin/letta-confine

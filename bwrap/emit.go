@@ -48,6 +48,12 @@ type Host struct {
 	// ControlFiles are the kernel's control files that exist (ControlFiles).
 	ControlFiles []string
 
+	// Replaceable reports whether the caller's own rights suffice to rename or
+	// replace the entries of a directory (policy.FS). A directory above a root
+	// that cannot be renamed needs no pin. Nil stands for a caller who can do
+	// everything.
+	Replaceable func(dir string) bool
+
 	// Protect are files of the launcher's own that the command must not change:
 	// its program, bubblewrap, the policy file. They are canonical.
 	Protect []Protected
@@ -79,7 +85,7 @@ var ErrTooMany = errors.New("too many roots for bubblewrap")
 // before the command runs.
 type Check struct {
 	Path  string
-	ID    policy.ID
+	ID    policy.ID // zero: whatever is there
 	State State
 }
 
@@ -90,6 +96,7 @@ type State uint8
 const (
 	Same   State = iota // the file that was resolved
 	Masked              // a mask; on the host the file that was resolved
+	Fixed               // the file that was resolved, on a read-only mount
 )
 
 // Plan is a policy in bubblewrap's terms.
@@ -133,11 +140,15 @@ type Plan struct {
 //
 // It fails with ErrTooMany where bubblewrap would refuse the number of arguments.
 func New(r policy.Resolved, h Host) (Plan, error) {
-	e := emitter{r: r, mounted: map[string]bool{"/": true}}
+	if h.Replaceable == nil {
+		h.Replaceable = func(string) bool { return true }
+	}
+	e := emitter{r: r, h: h, mounted: map[string]bool{"/": true}}
 	if r.Default() == policy.ReadWrite {
 		e.add("--bind", "/", "/")
 	} else {
 		e.add("--ro-bind", "/", "/")
+		e.check("/", policy.ID{}, Fixed)
 	}
 	e.add("--dev", "/dev", "--tmpfs", "/dev/shm")
 	switch {
@@ -182,6 +193,7 @@ const innerArgs = 16
 
 type emitter struct {
 	r       policy.Resolved
+	h       Host
 	plan    Plan
 	mounted map[string]bool // mount points so far, which cannot be renamed
 	seals   []string        // masks, from the shallowest to the deepest
@@ -217,6 +229,8 @@ func (e *emitter) layer(l policy.Layer) {
 		return
 	case l.Access == policy.Read:
 		e.add("--ro-bind", root.Path, root.Path)
+		e.check(root.Path, root.ID, Fixed)
+		return
 	case root.Kind == policy.Device:
 		e.add("--dev-bind", root.Path, root.Path)
 	default:
@@ -258,7 +272,8 @@ func (e *emitter) pinAbove(path string) {
 // kernel's and bubblewrap's own trees are left out: they cannot be renamed, and
 // a bind of /dev would bring the host's devices back.
 func (e *emitter) pin(path string) {
-	if e.mounted[path] || e.r.Decide(path).Access != policy.ReadWrite || e.r.Decide(parent(path)).Access != policy.ReadWrite {
+	if e.mounted[path] || e.r.Decide(path).Access != policy.ReadWrite || e.r.Decide(parent(path)).Access != policy.ReadWrite ||
+		!e.h.Replaceable(parent(path)) {
 		return
 	}
 	for _, own := range []string{"/dev", "/proc", "/sys"} {
@@ -286,7 +301,7 @@ func (e *emitter) protect(p Protected) {
 	e.pinAbove(p.Path)
 	e.add("--ro-bind", p.Path, p.Path)
 	e.mounted[p.Path] = true
-	e.check(p.Path, p.ID, Same)
+	e.check(p.Path, p.ID, Fixed)
 }
 
 // privileges takes what reaches around mounts. A plain user gets a user

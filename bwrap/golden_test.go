@@ -64,7 +64,7 @@ func plan(t *testing.T, c sim.Case, h bwrap.Host) []byte {
 		fmt.Fprintf(&out, "skipped %q\n", root.Path)
 	}
 	for _, check := range plan.Checks {
-		fmt.Fprintf(&out, "check %q %s\n", check.Path, [...]string{bwrap.Same: "same", bwrap.Masked: "masked"}[check.State])
+		fmt.Fprintf(&out, "check %q %s\n", check.Path, [...]string{bwrap.Same: "same", bwrap.Masked: "masked", bwrap.Fixed: "read-only"}[check.State])
 	}
 	fmt.Fprintf(&out, "%s gaps %v over-denials %v\n", plan.Enforcement.Level(), plan.Enforcement.Gaps, plan.Enforcement.OverDenials)
 	if _, err := sim.Bwrap(plan.Args, made, nil); err != nil {

@@ -58,7 +58,7 @@ var dialect = map[denial]map[string]string{
 	fifoWrite:     {"bwrap": "ok", "landlock": "EACCES"},
 	readDevice:    {"bwrap": "EACCES", "landlock": "ok"},
 	noCap:         {"bwrap": "EPERM", "landlock": "EPERM"},
-	deviceNode:    {"bwrap": "EPERM", "landlock": "EACCES"},
+	deviceNode:    {"bwrap": "EPERM", "landlock": "EPERM"},
 	noPtrace:      {"bwrap": "EACCES", "landlock": "EACCES"},
 }
 

@@ -140,7 +140,9 @@ func New(r policy.Resolved, h Host) (Ruleset, error) {
 	}
 	e := emitter{r: r, h: h}
 	e.out = Ruleset{ABI: h.ABI, Handled: Handled(h.ABI)}
-	for _, l := range r.Layers() {
+	layers := r.Layers()
+	for i := range layers {
+		l := &layers[i]
 		if l.Root.Kind == policy.Missing {
 			e.out.Skipped = append(e.out.Skipped, l.Root)
 			if !l.Root.Creatable || l.Access == policy.ReadWrite {
@@ -167,7 +169,7 @@ func New(r policy.Resolved, h Host) (Ruleset, error) {
 type emitter struct {
 	r      policy.Resolved
 	h      Host
-	layers []policy.Layer
+	layers []*policy.Layer
 	out    Ruleset
 }
 
@@ -196,21 +198,31 @@ func (e *emitter) rights(path string) Rights {
 
 // subtree grants what the policy allows at path and below. below are the layers
 // at or beneath path.
-func (e *emitter) subtree(path string, kind policy.Kind, below []policy.Layer) error {
+func (e *emitter) subtree(path string, kind policy.Kind, below []*policy.Layer) error {
 	whole := e.rights(path)
 	common := whole
-	var inside []policy.Layer
+	var id policy.ID
+	inside := make([]*policy.Layer, 0, len(below))
 	for _, l := range below {
-		if l.Root.Path != path {
-			inside = append(inside, l)
+		if l.Root.Path == path {
+			id = l.Root.ID
+			continue
 		}
+		inside = append(inside, l)
 		common &= e.rights(l.Root.Path)
+	}
+	if kind != policy.Dir && kind != policy.Missing {
+		// Nothing is below it: a root that would need a directory here is not
+		// there, and cannot come to be, because the directory that holds the
+		// file is granted by entries and the file not replaced.
+		e.grant(Grant{Path: path, Rights: whole, ID: id}, kind)
+		return nil
 	}
 	if path == "/" && whole&writeRights != 0 {
 		// Entry by entry, or the grant would reach /proc, /sys and /dev.
 		common &^= writeRights
 	}
-	e.grant(Grant{Path: path, Rights: common, ID: e.id(path)}, kind)
+	e.grant(Grant{Path: path, Rights: common, ID: id}, kind)
 	if common == whole {
 		return e.carve(inside)
 	}
@@ -218,28 +230,35 @@ func (e *emitter) subtree(path string, kind policy.Kind, below []policy.Layer) e
 }
 
 // carve grants what layers add to a directory that was granted whole.
-func (e *emitter) carve(layers []policy.Layer) error {
-	for len(layers) > 0 {
-		// Emission order puts a root before those beneath it.
-		top := layers[0].Root
-		var inside, rest []policy.Layer
-		for _, l := range layers {
-			if policy.Holds(top.Path, l.Root.Path) {
-				inside = append(inside, l)
-			} else {
-				rest = append(rest, l)
+func (e *emitter) carve(layers []*policy.Layer) error {
+	// Emission order puts a root before those beneath it: a layer belongs to
+	// the first that holds it.
+	var tops [][]*policy.Layer
+	at := make(map[string]int)
+	for _, l := range layers {
+		i := len(tops)
+		for _, dir := range policy.Ancestors(l.Root.Path) {
+			if j, ok := at[dir]; ok {
+				i = min(i, j)
 			}
 		}
-		if err := e.subtree(top.Path, top.Kind, inside); err != nil {
+		if i < len(tops) {
+			tops[i] = append(tops[i], l)
+			continue
+		}
+		at[l.Root.Path] = i
+		tops = append(tops, []*policy.Layer{l})
+	}
+	for _, below := range tops {
+		if err := e.subtree(below[0].Root.Path, below[0].Root.Kind, below); err != nil {
 			return err
 		}
-		layers = rest
 	}
 	return nil
 }
 
 // entries grants a directory entry by entry, going down where a root lies below.
-func (e *emitter) entries(dir string, layers []policy.Layer, whole Rights) error {
+func (e *emitter) entries(dir string, layers []*policy.Layer, whole Rights) error {
 	over := "extend"
 	if whole&readRights != 0 && e.missesRead(layers) {
 		over = "list"
@@ -249,17 +268,19 @@ func (e *emitter) entries(dir string, layers []policy.Layer, whole Rights) error
 	if err != nil {
 		return fmt.Errorf("listing %q, beside a root: %w", dir, err)
 	}
+	prefix := dir + "/"
+	if dir == "/" {
+		prefix = "/"
+	}
+	towards := make(map[string][]*policy.Layer) // by the entry on the way to them
+	for _, l := range layers {
+		name, _, _ := strings.Cut(strings.TrimPrefix(l.Root.Path, prefix), "/")
+		towards[name] = append(towards[name], l)
+	}
+	e.out.Grants = slices.Grow(e.out.Grants, len(entries))
 	for _, entry := range entries {
-		path := dir + "/" + entry.Name
-		if dir == "/" {
-			path = "/" + entry.Name
-		}
-		var below []policy.Layer
-		for _, l := range layers {
-			if policy.Holds(path, l.Root.Path) {
-				below = append(below, l)
-			}
-		}
+		path := prefix + entry.Name
+		below := towards[entry.Name]
 		switch {
 		case len(below) > 0:
 			if err := e.subtree(path, entry.Kind, below); err != nil {
@@ -278,18 +299,8 @@ func (e *emitter) entries(dir string, layers []policy.Layer, whole Rights) error
 }
 
 // missesRead reports whether a layer takes reading away.
-func (e *emitter) missesRead(layers []policy.Layer) bool {
-	return slices.ContainsFunc(layers, func(l policy.Layer) bool { return l.Access == policy.None })
-}
-
-// id returns the identity of path if it is a root.
-func (e *emitter) id(path string) policy.ID {
-	for _, l := range e.layers {
-		if l.Root.Path == path {
-			return l.Root.ID
-		}
-	}
-	return policy.ID{}
+func (e *emitter) missesRead(layers []*policy.Layer) bool {
+	return slices.ContainsFunc(layers, func(l *policy.Layer) bool { return l.Access == policy.None })
 }
 
 // grant adds g, within what the kernel takes for a file of that kind.

@@ -52,14 +52,16 @@ func (r Resolved) Decide(path string) Decision {
 }
 
 // holder returns the index of the root among the first n that decides about
-// path, or -1. Emission order makes it the last that holds path.
+// path, or -1. Emission order makes it the last that holds path. It looks up the
+// path and what lies above it, so that it takes no longer with a thousand roots.
 func (r Resolved) holder(path string, n int) int {
-	for i := n - 1; i >= 0; i-- {
-		if Holds(r.roots[i].Path, path) {
-			return i
+	last := -1
+	for at := range upward(path) {
+		if i, ok := r.at[at]; ok && i < n {
+			last = max(last, i)
 		}
 	}
-	return -1
+	return last
 }
 
 // fold computes the default and the layers: a root that says of its path what
@@ -86,8 +88,8 @@ func (r *Resolved) fold() {
 
 // listedAbove reports whether a denied, readonly or writable root holds path.
 func (r *Resolved) listedAbove(path string) bool {
-	for _, root := range r.roots {
-		if root.List != BaseWritable && Holds(root.Path, path) {
+	for at := range upward(path) {
+		if i, ok := r.at[at]; ok && r.roots[i].List != BaseWritable {
 			return true
 		}
 	}

@@ -42,4 +42,10 @@ type ID struct{ Dev, Ino uint64 }
 type Info struct {
 	Kind Kind
 	ID   ID
+
+	// Name is the kernel's own spelling of the last component, where that is
+	// not the one asked for: a volume that does not tell upper case from lower,
+	// or one Unicode normalization from another, finds a file by all of them.
+	// Empty means as asked.
+	Name string
 }

@@ -49,7 +49,19 @@ func Ancestors(p string) []string {
 	return up
 }
 
+// upward yields a canonical path and the directories above it, from the nearest
+// to "/". It allocates nothing.
+func upward(p string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for yield(p) && p != "/" {
+			p = parent(p)
+		}
+	}
+}
+
 // checkLiteral refuses what no root can be, however it was given.
+//
+//lint:ignore ST1008 the hint belongs to the error and is read after it
 func checkLiteral(path string) (err error, hint string) {
 	switch {
 	case path == "":
@@ -64,6 +76,8 @@ func checkLiteral(path string) (err error, hint string) {
 
 // checkWritten is checkLiteral for a policy file, where a shell's shorthand is
 // more likely a mistake than a file name: nothing in a policy is expanded.
+//
+//lint:ignore ST1008 the hint belongs to the error and is read after it
 func checkWritten(path string) (err error, hint string) {
 	if strings.HasPrefix(path, "~") {
 		return ErrPattern, "write out the home directory: ~ is not expanded in a policy"

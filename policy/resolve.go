@@ -39,8 +39,9 @@ func (r Root) Access() Access { return r.List.access() }
 // is not a policy, and asking it anything panics.
 type Resolved struct {
 	def    Access
-	roots  []Root  // in emission order, one for each canonical path
-	layers []Layer // roots without those that change nothing
+	roots  []Root         // in emission order, one for each canonical path
+	at     map[string]int // where in roots a canonical path is
+	layers []Layer        // roots without those that change nothing
 	made   bool
 }
 
@@ -80,7 +81,10 @@ func Resolve(p Policy, fsys FS) (Resolved, error) {
 		return Resolved{}, err
 	}
 	slices.SortStableFunc(roots, emissionOrder)
-	r := Resolved{def: ReadWrite, roots: roots, made: true}
+	r := Resolved{def: ReadWrite, roots: roots, at: make(map[string]int, len(roots)), made: true}
+	for i, root := range roots {
+		r.at[root.Path] = i
+	}
 	if p.RestrictWrites {
 		r.def = Read
 	}

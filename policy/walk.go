@@ -46,8 +46,10 @@ func (w *walker) lstat(name string) (Info, error) {
 
 // walk resolves an absolute path as the kernel would: component by component,
 // every symlink followed, ".." taken from where the link led and not from the
-// text. When a component is missing the rest is appended as it stands, because
-// a rule on that path must hold once it exists. A link whose target is missing
+// text. Each component is taken in the kernel's own spelling, so that roots which
+// differ in case alone, on a volume where that is no difference, are one root or
+// lie in one another. When a component is missing the rest is appended as it
+// stands, because a rule on that path must hold once it exists. A link whose target is missing
 // counts as its target.
 func (w *walker) walk(path string) (place, error) {
 	at := place{path: "/", existing: "/"}
@@ -89,6 +91,9 @@ func (w *walker) walk(path string) (place, error) {
 		info, err := w.lstat(next)
 		if err != nil {
 			return place{}, err
+		}
+		if info.Name != "" {
+			next = join(at.path, info.Name)
 		}
 		if info.Kind != Symlink {
 			at.path, at.info = next, info

@@ -2,6 +2,10 @@ package probe
 
 import "golang.org/x/sys/unix"
 
+// privileged are the attempts that an unconfined user has no right to either, so
+// that their control says nothing.
+var privileged = []string{"unmount", "remount writable"}
+
 // unmount tries to take a mask off. Without one there is nothing to unmount.
 func unmount(path string) error { return unix.Unmount(path, unix.MNT_DETACH) }
 

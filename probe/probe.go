@@ -62,10 +62,6 @@ var attempts = []struct {
 	{"remount writable", func(dir string, _ int) error { return remount(dir) }},
 }
 
-// privileged are the attempts that an unconfined user has no right to either, so
-// that their control says nothing.
-var privileged = []string{"unmount", "remount writable"}
-
 // Steps are what every backend is asked to do. The second is separate because
 // Landlock can do the first alone without touching the directories above.
 var Steps = []Step{
@@ -88,9 +84,6 @@ type Result struct {
 	Reason string `json:"reason,omitempty"`
 	Seen   Seen   `json:"seen,omitempty"` // every attempt, "ok" or its error
 }
-
-// errTimeout says that a step was killed.
-var errTimeout = fmt.Errorf("nothing happened for %v", Limit)
 
 // Run tries every step with one backend of the launcher at the given path. It
 // fails where the host cannot even do the unconfined control.
@@ -187,7 +180,7 @@ func see(dir, program string, args ...string) (Seen, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		return nil, errTimeout
+		return nil, fmt.Errorf("nothing happened for %v", Limit)
 	}
 	if err != nil {
 		first, _, _ := strings.Cut(strings.TrimPrefix(stderr.String(), "letta-confine: error: "), "\n")

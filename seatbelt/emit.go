@@ -50,7 +50,7 @@ const (
 //
 // Every path that is denied is also denied below /System/Volumes/Data; what is
 // allowed is allowed in the kernel's own spelling only. r must therefore hold
-// that spelling ([KernelPath]).
+// that spelling, as package hostfs answers on macOS.
 //
 // It fails with a [*SizeError] only.
 func Profile(r policy.Resolved) (Plan, error) {

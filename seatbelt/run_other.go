@@ -1,11 +1,11 @@
-//go:build !darwin
+//go:build !linux && !darwin
 
 package seatbelt
 
 import "errors"
 
 // Exec needs macOS and returns errors.ErrUnsupported.
-func Exec(Plan, []string, []string) error { return errors.ErrUnsupported }
+func Exec(string, Plan, []string, []string) error { return errors.ErrUnsupported }
 
-// KernelPath needs macOS and returns errors.ErrUnsupported.
-func KernelPath(string) (string, error) { return "", errors.ErrUnsupported }
+// Try needs macOS and returns errors.ErrUnsupported.
+func Try(string, Plan, []string, []string) error { return errors.ErrUnsupported }

@@ -3,7 +3,8 @@
 //
 // [Profile] does the translation. It needs no Mac and touches no file system;
 // paths travel beside the text as parameters, never in it, so no name can change
-// what the text says. [Exec] replaces the process and exists on macOS only.
+// what the text says. [Exec] replaces the process; [Try] shows beforehand whether
+// that would work.
 //
 // # Limits
 //
@@ -25,8 +26,8 @@
 //
 // Refused beyond the policy: setuid programs, a sandbox inside this one, mounting
 // anything (disk images too), disk devices, moving a root or a directory above
-// one, so also replacing a file root by renaming another file onto it, and the
-// DYLD_ variables, which macOS drops on the way through sandbox-exec.
+// one, so also replacing a file root by renaming another file onto it. macOS drops
+// the DYLD_ variables on the way through sandbox-exec.
 package seatbelt
 
 import (
@@ -75,8 +76,10 @@ func (p Plan) DenyHelpers() Plan {
 	return p
 }
 
-// The reasons for which sandbox-exec ends without having run the command.
+// The reasons for which sandbox-exec ends without having run the command, or is
+// not started.
 var (
+	ErrAbsent  = errors.New("this system has no sandbox-exec")
 	ErrProfile = errors.New("sandbox-exec refused the profile")
 	ErrApply   = errors.New("sandbox-exec could not apply the profile or start the command")
 )
@@ -85,10 +88,16 @@ var (
 type StatusError struct {
 	Status int
 	Err    error  // ErrProfile or ErrApply
+	Said   string // what sandbox-exec said of it; may be empty
 	Fix    string // what to change; may be empty
 }
 
-func (e *StatusError) Error() string { return fmt.Sprintf("%v (exit status %d)", e.Err, e.Status) }
+func (e *StatusError) Error() string {
+	if e.Said == "" {
+		return fmt.Sprintf("%v (exit status %d)", e.Err, e.Status)
+	}
+	return fmt.Sprintf("%v (exit status %d: %s)", e.Err, e.Status, e.Said)
+}
 
 func (e *StatusError) Unwrap() error { return e.Err }
 
@@ -104,7 +113,7 @@ func Status(status int, started bool) error {
 	case started:
 		return nil
 	case status == 65:
-		return &StatusError{Status: status, Err: ErrProfile, Fix: "this macOS does not know a form of the profile; report it with the output of explain"}
+		return &StatusError{Status: status, Err: ErrProfile, Fix: "this macOS does not know a form of the profile; report it with the output of letta-confine plan"}
 	case status == 71:
 		return &StatusError{Status: status, Err: ErrApply, Fix: "a sandbox cannot be entered from inside another one; start from an unconfined process"}
 	}

@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/internal/hostfs"
-	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
 )
 
@@ -59,19 +58,3 @@ func (in *inputs) aliases() error {
 // maxMountinfo bounds what is read of the mount table: a hundred thousand mounts
 // (fs.mount-max) of long paths.
 const maxMountinfo = 64 << 20
-
-// visible reports whether anything is at path, so that there is something to
-// hide: a place that another mount covers has no such name.
-func visible(path string) bool {
-	info, err := hostfs.FS{}.Lstat(path)
-	return err == nil && info.Kind != policy.Missing
-}
-
-func readFile(path string, limit int) ([]byte, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	return launch.ReadAll(fd, limit)
-}

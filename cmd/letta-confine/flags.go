@@ -47,72 +47,66 @@ type flag struct {
 	set  func(o *options, s string) error
 }
 
-// flags are all flags; usage.go describes them in this order.
+// flags are all flags; usage.go describes them in this order. Their functions
+// capture nothing, so the table is data and costs nothing at start.
 var flags = []flag{
 	{"policy", false, func(o *options, s string) error { o.policies = append(o.policies, s); return nil }},
-	{"base-writable", false, addRoot(policy.BaseWritable)},
-	{"deny", false, addRoot(policy.Denied)},
-	{"read-only", false, addRoot(policy.ReadOnly)},
-	{"writable", false, addRoot(policy.Writable)},
-	{"restrict-writes", true, boolean(func(o *options) *bool { return &o.listed.RestrictWrites })},
+	{"base-writable", false, func(o *options, s string) error { return o.listed.Add(policy.BaseWritable, s) }},
+	{"deny", false, func(o *options, s string) error { return o.listed.Add(policy.Denied, s) }},
+	{"read-only", false, func(o *options, s string) error { return o.listed.Add(policy.ReadOnly, s) }},
+	{"writable", false, func(o *options, s string) error { return o.listed.Add(policy.Writable, s) }},
+	{"restrict-writes", true, func(o *options, s string) error { return boolean(&o.listed.RestrictWrites, s) }},
 	{"protect", false, func(o *options, s string) error { o.protect = append(o.protect, s); return nil }},
 	{"protect-git", false, func(o *options, s string) error { o.protectGit = append(o.protectGit, s); return nil }},
-	{"caches", false, oneOf(func(o *options) *string { return &o.caches }, "none", "private", "host")},
-	{"backend", false, oneOf(func(o *options) *string { return &o.backend }, "auto", "bwrap", "landlock")},
-	{"prefer", false, oneOf(func(o *options) *string { return &o.prefer }, "strong", "fast")},
-	{"require", false, oneOf(func(o *options) *string { return &o.require }, "full", "contents", "any")},
-	{"on-unavailable", false, oneOf(func(o *options) *string { return &o.onUnavailable }, "fail", "run")},
-	{"allow-over-denial", true, boolean(func(o *options) *bool { return &o.allowOverDenial })},
-	{"bwrap", false, text(func(o *options) *string { return &o.bwrap })},
-	{"missing-denied", false, oneOf(func(o *options) *string { return &o.missingDenied }, "create", "refuse")},
-	{"create-writable", true, boolean(func(o *options) *bool { return &o.createWritable })},
+	{"caches", false, func(o *options, s string) error { return oneOf(&o.caches, s, "none", "private", "host") }},
+	{"backend", false, func(o *options, s string) error { return oneOf(&o.backend, s, "auto", "bwrap", "landlock", "seatbelt") }},
+	{"prefer", false, func(o *options, s string) error { return oneOf(&o.prefer, s, "strong", "fast") }},
+	{"require", false, func(o *options, s string) error { return oneOf(&o.require, s, "full", "contents", "any") }},
+	{"on-unavailable", false, func(o *options, s string) error { return oneOf(&o.onUnavailable, s, "fail", "run") }},
+	{"allow-over-denial", true, func(o *options, s string) error { return boolean(&o.allowOverDenial, s) }},
+	{"bwrap", false, func(o *options, s string) error { return text(&o.bwrap, s) }},
+	{"missing-denied", false, func(o *options, s string) error { return oneOf(&o.missingDenied, s, "create", "refuse") }},
+	{"create-writable", true, func(o *options, s string) error { return boolean(&o.createWritable, s) }},
 	{"max-siblings", false, func(o *options, s string) (err error) { o.maxSiblings, err = number(s, 1<<20); return err }},
-	{"chdir", false, text(func(o *options) *string { return &o.chdir })},
+	{"chdir", false, func(o *options, s string) error { return text(&o.chdir, s) }},
 	{"keep-fd", false, func(o *options, s string) error {
 		fd, err := number(s, 1<<20)
+		if err == nil && fd <= 2 {
+			err = errors.New("standard input, output and error are the command's already")
+		}
 		o.keepFDs = append(o.keepFDs, fd)
 		return err
 	}},
-	{"new-session", true, boolean(func(o *options) *bool { return &o.newSession })},
-	{"isolate-processes", true, boolean(func(o *options) *bool { return &o.isolate })},
-	{"die-with-parent", true, boolean(func(o *options) *bool { return &o.dieWithParent })},
-	{"report", false, text(func(o *options) *string { return &o.report })},
-	{"quiet", true, boolean(func(o *options) *bool { return &o.quiet })},
-	{"self-test", true, boolean(func(o *options) *bool { return &o.selfTest })},
-	{"json", true, boolean(func(o *options) *bool { return &o.json })},
+	{"new-session", true, func(o *options, s string) error { return boolean(&o.newSession, s) }},
+	{"isolate-processes", true, func(o *options, s string) error { return boolean(&o.isolate, s) }},
+	{"die-with-parent", true, func(o *options, s string) error { return boolean(&o.dieWithParent, s) }},
+	{"report", false, func(o *options, s string) error { return text(&o.report, s) }},
+	{"quiet", true, func(o *options, s string) error { return boolean(&o.quiet, s) }},
+	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},
+	{"json", true, func(o *options, s string) error { return boolean(&o.json, s) }},
 }
 
-func addRoot(l policy.List) func(*options, string) error {
-	return func(o *options, s string) error { return o.listed.Add(l, s) }
-}
-
-func boolean(at func(*options) *bool) func(*options, string) error {
-	return func(o *options, s string) (err error) {
-		if *at(o), err = strconv.ParseBool(s); err != nil {
-			return errors.New("want true or false")
-		}
-		return nil
+func boolean(at *bool, s string) (err error) {
+	if *at, err = strconv.ParseBool(s); err != nil {
+		return errors.New("want true or false")
 	}
+	return nil
 }
 
-func text(at func(*options) *string) func(*options, string) error {
-	return func(o *options, s string) error {
-		if s == "" {
-			return errors.New("the value is empty")
-		}
-		*at(o) = s
-		return nil
+func text(at *string, s string) error {
+	if s == "" {
+		return errors.New("the value is empty")
 	}
+	*at = s
+	return nil
 }
 
-func oneOf(at func(*options) *string, words ...string) func(*options, string) error {
-	return func(o *options, s string) error {
-		if !slices.Contains(words, s) {
-			return fmt.Errorf("want %s", strings.Join(words, ", "))
-		}
-		*at(o) = s
-		return nil
+func oneOf(at *string, s string, words ...string) error {
+	if !slices.Contains(words, s) {
+		return fmt.Errorf("want %s", strings.Join(words, ", "))
 	}
+	*at = s
+	return nil
 }
 
 func number(s string, most int) (int, error) {

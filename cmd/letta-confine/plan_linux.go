@@ -1,160 +1,21 @@
 package main
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
+import "github.com/letta-confine/letta-confine/internal/harden"
 
-	"github.com/letta-confine/letta-confine/internal/harden"
-)
-
-// planJSON is what plan says of one backend.
-type planJSON struct {
-	event
-	Error        string      `json:"error,omitempty"`
-	Chosen       bool        `json:"chosen"`
-	Argv         []string    `json:"argv,omitempty"`
-	Creates      []string    `json:"creates,omitempty"`
-	ABI          int         `json:"abi,omitempty"`
-	Handled      string      `json:"handled,omitempty"`
-	Rules        []grantJSON `json:"rules,omitempty"`
-	Siblings     int         `json:"siblings,omitempty"`
-	Capabilities []string    `json:"capabilities,omitempty"` // kept by a privileged command
-}
-
-type grantJSON struct {
-	Path   string `json:"path"`
-	Rights string `json:"rights"`
-}
-
-// plan prints what a run would do, from the code that would do it. It creates
-// and starts nothing.
-func plan(args []string) (int, error) {
-	o, err := parseCommand(args)
-	if err != nil {
-		return 0, err
-	}
-	in, err := gather(o)
-	if err != nil {
-		return 0, err
-	}
-	if err := in.checkCommand(o.args); err != nil {
-		return 0, err
-	}
-	if !in.resolved.Restricts() {
-		if o.json {
-			return 0, printJSON(map[string]any{"schema": schemaVersion, "enforcement": "none", "reason": "nothing-to-restrict"})
-		}
-		fmt.Println("the policy restricts nothing: the command would run unconfined")
-		return 0, nil
-	}
-	list := in.backends()
-	var plans []planJSON
-	chosen := false
-	for i := range list {
-		p := in.planOf(&list[i])
-		p.Chosen = !chosen && p.Error == ""
-		chosen = chosen || p.Chosen
-		plans = append(plans, p)
-	}
-	if o.json {
-		err = printJSON(map[string]any{
-			"schema": schemaVersion, "cwd": in.cwd, "command": o.args, "default": in.resolved.Default().String(),
-			"layers": in.layersJSON(), "backends": plans,
-		})
-	} else {
-		in.printPlans(plans)
-	}
-	if err == nil && !chosen {
-		err = unavailable(list)
-	}
-	return 0, err
-}
-
-func (in *inputs) planOf(b *backend) planJSON {
-	if b.err != nil {
-		return planJSON{event: event{Schema: schemaVersion, Event: "plan", Backend: b.name}, Error: b.err.Error()}
-	}
-	p := planJSON{event: planEvent(b)}
-	p.Schema = schemaVersion
-	p.ABI, p.Handled, p.Siblings = b.ruleset.ABI, b.ruleset.Handled.String(), b.ruleset.Siblings
-	for _, g := range b.ruleset.Grants {
+// describe adds what this system's mechanisms would do.
+func (n native) describe(name string, p *planJSON) {
+	p.ABI, p.Handled, p.Siblings = n.ruleset.ABI, n.ruleset.Handled.String(), n.ruleset.Siblings
+	for _, g := range n.ruleset.Grants {
 		p.Rules = append(p.Rules, grantJSON{g.Path, g.Rights.String()})
 	}
-	if b.name == "landlock" {
+	if name == "landlock" {
 		for _, c := range harden.Kept {
 			p.Capabilities = append(p.Capabilities, c.Name)
 		}
-		return p
+		return
 	}
-	p.Argv = append([]string{b.helper.Path}, b.plan.Args...)
-	for _, root := range b.plan.Create {
+	p.Argv = append([]string{n.helper.Path}, n.plan.Args...)
+	for _, root := range n.plan.Create {
 		p.Creates = append(p.Creates, root.Path)
 	}
-	return p
-}
-
-func (in *inputs) layersJSON() []map[string]any {
-	layers := []map[string]any{}
-	for _, l := range in.resolved.Layers() {
-		layers = append(layers, map[string]any{
-			"root":   rootJSON{l.Root.List.String(), l.Root.Index, l.Root.Given, l.Root.Path, l.Root.Kind.String()},
-			"access": l.Access.String(),
-		})
-	}
-	return layers
-}
-
-func (in *inputs) printPlans(plans []planJSON) {
-	fmt.Printf("default: %s\n", in.resolved.Default())
-	for _, l := range in.resolved.Layers() {
-		fmt.Printf("%s: %q (%s, %s)\n", l.Access, l.Root.Path, l.Root.List, l.Root.Kind)
-	}
-	for _, p := range plans {
-		switch {
-		case p.Error != "":
-			fmt.Printf("\n%s: not used: %s\n", p.Backend, p.Error)
-			continue
-		case p.Chosen:
-			fmt.Printf("\n%s: chosen, enforcement %s\n", p.Backend, p.Enforcement)
-		default:
-			fmt.Printf("\n%s: enforcement %s\n", p.Backend, p.Enforcement)
-		}
-		printList("gap", p.Gaps)
-		printList("over-denial", p.OverDenials)
-		printList("limit", p.Limits)
-		printList("creates", p.Creates)
-		for _, s := range p.Skipped {
-			fmt.Printf("  skipped: %s %q: %s\n", s.List, s.Path, s.Reason)
-		}
-		for _, line := range bwrapLines(p.Argv) {
-			fmt.Println("  " + line)
-		}
-		for _, g := range p.Rules {
-			fmt.Printf("  %q: %s\n", g.Path, g.Rights)
-		}
-	}
-}
-
-func printList(what string, words []string) {
-	for _, w := range words {
-		fmt.Printf("  %s: %s\n", what, w)
-	}
-}
-
-// bwrapLines puts each option of an argument list on a line of its own.
-func bwrapLines(argv []string) []string {
-	var lines []string
-	for _, arg := range argv {
-		quoted := arg
-		if strings.ContainsFunc(arg, func(r rune) bool { return r <= ' ' || r == '"' || r == '\'' || r == '\\' || r > '~' }) {
-			quoted = strconv.Quote(arg)
-		}
-		if len(lines) == 0 || strings.HasPrefix(arg, "--") {
-			lines = append(lines, quoted)
-		} else {
-			lines[len(lines)-1] += " " + quoted
-		}
-	}
-	return lines
 }

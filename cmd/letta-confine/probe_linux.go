@@ -2,144 +2,30 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/bwrap"
 	"github.com/letta-confine/letta-confine/landlock"
-	"github.com/letta-confine/letta-confine/probe"
 )
 
-// probed is what probe says of one backend.
-type probed struct {
-	Backend     string         `json:"backend"`
-	Usable      bool           `json:"usable"`
-	Enforcement string         `json:"enforcement"` // full, partial or unusable, for a policy of both kinds
-	Code        string         `json:"code,omitempty"`
-	Reason      string         `json:"reason,omitempty"`
-	Hint        string         `json:"hint,omitempty"`
-	Gaps        []string       `json:"gaps,omitempty"`
-	OverDenials []string       `json:"overDenials,omitempty"`
-	Program     string         `json:"program,omitempty"`
-	ABI         int            `json:"abi,omitempty"`
-	Steps       []probe.Result `json:"steps,omitempty"`
-}
-
-// Exit statuses of probe.
-const (
-	probeFull = iota
-	probePartial
-	probeUnusable
-)
-
-// probeHost prints what each backend can do here, after doing it.
-func probeHost(args []string) (int, error) {
-	o, err := parse(args)
+func findBwrap(p *probed, o *options) (flags []string, code string, err error) {
+	helper, err := bwrap.Find(o.bwrap)
 	if err != nil {
-		return 0, err
+		return nil, bwrapCode(err), err
 	}
-	if len(o.args) > 0 {
-		return 0, usageError(fmt.Sprintf("probe takes no argument, and was given %q", o.args[0]))
-	}
-	self, err := os.Executable()
+	p.Program = helper.Path
+	return []string{"--bwrap", helper.Path}, "", nil
+}
+
+func findLandlock(p *probed, _ *options) (flags []string, code string, err error) {
+	p.ABI, err = landlock.ABI()
 	if err != nil {
-		return 0, fmt.Errorf("probe: the launcher's own path: %w", err)
+		return nil, landlockCode(err), landlockError(err)
 	}
-	list := []probed{probeBackend(self, "bwrap", o), probeBackend(self, "landlock", o)}
-	status := probeUnusable
-	for _, p := range list {
-		switch {
-		case p.Usable && p.Enforcement == "full":
-			status = probeFull
-		case p.Usable:
-			status = min(status, probePartial)
-		}
-	}
-	if o.json {
-		return status, printJSON(map[string]any{"schema": schemaVersion, "kernel": kernel(), "uid": os.Geteuid(), "backends": list})
-	}
-	for _, p := range list {
-		fmt.Println(p.text(o.selfTest))
-	}
-	return status, nil
-}
-
-func kernel() string {
-	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return ""
-	}
-	return unix.ByteSliceToString(u.Release[:])
-}
-
-// probeBackend looks for a backend, then has it confine the probing stage.
-func probeBackend(self, name string, o *options) probed {
-	p := probed{Backend: name, Enforcement: "unusable"}
-	var flags []string
-	switch name {
-	case "bwrap":
-		helper, err := bwrap.Find(o.bwrap)
-		if err != nil {
-			return p.unusable(bwrapCode(err), err)
-		}
-		p.Program = helper.Path
-		flags = []string{"--bwrap", helper.Path}
-	case "landlock":
-		abi, err := landlock.ABI()
-		if err != nil {
-			return p.unusable(landlockCode(err), landlockError(err))
-		}
-		p.ABI = abi
-		// The temporary directory may hold anything; what it holds is no
-		// property of the backend.
-		flags = []string{"--max-siblings", "1048576"}
-	}
-	results, err := probe.Run(self, name, flags...)
-	if err != nil {
-		return p.unusable("probe-failed", err)
-	}
-	p.Steps = results
-	for _, r := range results {
-		if !r.OK {
-			return p.unusable(failureCode(name, r.Reason), errors.New(r.Step+": "+r.Reason))
-		}
-	}
-	return p.promises(o)
-}
-
-// promises fills in what the backend leaves open for a policy that both denies
-// and restricts, as the memory of other agents and the rest of the disk are.
-func (p probed) promises(o *options) probed {
-	dir, err := os.MkdirTemp("", "letta-confine-probe-")
-	if err != nil {
-		return p.unusable("probe-failed", err)
-	}
-	defer os.RemoveAll(dir)
-	in := &inputs{opts: o, cwd: dir}
-	in.policy.RestrictWrites = true
-	in.policy.Denied = []string{dir}
-	if err := in.resolve(); err != nil {
-		return p.unusable("probe-failed", err)
-	}
-	b := in.bubblewrap
-	if p.Backend == "landlock" {
-		b = in.landlock
-	}
-	made := b()
-	if made.err != nil {
-		return p.unusable("probe-failed", made.err)
-	}
-	e := planEvent(&made)
-	p.Usable, p.Enforcement, p.Gaps, p.OverDenials = true, e.Enforcement, e.Gaps, e.OverDenials
-	return p
-}
-
-func (p probed) unusable(code string, err error) probed {
-	p.Code, p.Reason, p.Hint = code, err.Error(), hintOf(err)
-	return p
+	// The temporary directory may hold anything; what it holds is no property
+	// of the backend.
+	return []string{"--max-siblings", "1048576"}, "", nil
 }
 
 func bwrapCode(err error) string {
@@ -162,43 +48,4 @@ func landlockCode(err error) string {
 		return "landlock-blocked-by-seccomp"
 	}
 	return "landlock-failed"
-}
-
-func failureCode(name, reason string) string {
-	if strings.HasPrefix(reason, "nothing happened") {
-		return name + "-timeout"
-	}
-	return name + "-failed"
-}
-
-func (p probed) text(attempts bool) string {
-	var s strings.Builder
-	fmt.Fprintf(&s, "%s: ", p.Backend)
-	if !p.Usable {
-		fmt.Fprintf(&s, "unusable (%s): %s", p.Code, p.Reason)
-		if p.Hint != "" {
-			fmt.Fprintf(&s, "\n  hint: %s", p.Hint)
-		}
-		return s.String()
-	}
-	fmt.Fprintf(&s, "usable, enforcement %s", p.Enforcement)
-	if p.Program != "" {
-		fmt.Fprintf(&s, "\n  program: %s", p.Program)
-	}
-	if p.ABI > 0 {
-		fmt.Fprintf(&s, "\n  abi: %d", p.ABI)
-	}
-	for _, g := range p.Gaps {
-		fmt.Fprintf(&s, "\n  gap: %s", g)
-	}
-	for _, r := range p.Steps {
-		fmt.Fprintf(&s, "\n  shown: %s", r.Step)
-		if !attempts {
-			continue
-		}
-		for _, name := range probe.Attempts() {
-			fmt.Fprintf(&s, "\n    %s: %s", name, r.Seen[name])
-		}
-	}
-	return s.String()
 }

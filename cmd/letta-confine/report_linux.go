@@ -1,139 +1,14 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/letta-confine/letta-confine/internal/hostfs"
-	"github.com/letta-confine/letta-confine/internal/launch"
-	"github.com/letta-confine/letta-confine/policy"
 )
-
-// schemaVersion is that of every JSON document that the program prints.
-const schemaVersion = 1
-
-// report writes the events of a run, one JSON object a line, each with one
-// write. A nil report writes nothing.
-type report struct{ fd int }
-
-// openReport opens --report. A file must be regular, reached through no
-// symlink, and out of the command's reach: else a link that an earlier run
-// planted would make the unconfined launcher write elsewhere.
-func (in *inputs) openReport() (*report, error) {
-	where := in.opts.report
-	if where == "" {
-		return nil, nil
-	}
-	if fd, ok, err := descriptor(where); ok {
-		if err != nil {
-			return nil, fmt.Errorf("--report %q: %w", where, err)
-		}
-		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
-			return nil, fmt.Errorf("--report %q: %w", where, err)
-		}
-		return &report{fd}, nil
-	}
-	dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
-	if err != nil {
-		return nil, fmt.Errorf("--report %q: %w", where, err)
-	}
-	path := filepath.Join(dir, filepath.Base(where))
-	if in.resolved.Restricts() && in.resolved.Decide(path).Access == policy.ReadWrite {
-		return nil, withHint(fmt.Errorf("--report %q can be changed by the command", where),
-			"write it elsewhere, or pass an open descriptor: --report fd:N")
-	}
-	fd, err := hostfs.OpenPlain(where, unix.O_WRONLY|unix.O_CREAT, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("--report %q: %w", where, err)
-	}
-	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil && hostfs.KindOf(st.Mode) != policy.File {
-		err = errors.New("not a regular file")
-	}
-	if err == nil {
-		err = unix.Ftruncate(fd, 0)
-	}
-	if err != nil {
-		unix.Close(fd)
-		return nil, fmt.Errorf("--report %q: %w", where, err)
-	}
-	return &report{fd}, nil
-}
-
-// event is any event of a report.
-type event struct {
-	Schema       int        `json:"schema"`
-	Event        string     `json:"event"`
-	Backend      string     `json:"backend,omitempty"`
-	Enforcement  string     `json:"enforcement,omitempty"`
-	Reason       string     `json:"reason,omitempty"`
-	Gaps         []string   `json:"gaps,omitempty"`
-	OverDenials  []string   `json:"overDenials,omitempty"`
-	Limits       []string   `json:"limits,omitempty"`
-	Skipped      []skipped  `json:"skipped,omitempty"`
-	Created      []string   `json:"created,omitempty"`
-	Exit         string     `json:"exit,omitempty"` // "unobserved" where no supervisor stays
-	Proof        *proofJSON `json:"proof,omitempty"`
-	Code         *int       `json:"code,omitempty"`
-	RunnerFailed *bool      `json:"runnerFailed,omitempty"`
-}
-
-type skipped struct {
-	List   string `json:"list"`
-	Path   string `json:"path"`
-	Reason string `json:"reason"`
-}
 
 type proofJSON struct {
 	MountNamespace string `json:"mountNamespace,omitempty"`
 	NoNewPrivs     bool   `json:"noNewPrivs"`
-}
-
-func (r *report) write(e event) error {
-	if r == nil {
-		return nil
-	}
-	e.Schema = schemaVersion
-	line, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	if _, err := unix.Write(r.fd, append(line, '\n')); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	return nil
-}
-
-func (r *report) plan(b *backend, made []string) error {
-	e := planEvent(b)
-	e.Created = made
-	return r.write(e)
-}
-
-// planEvent is what a report and the plan subcommand say of a backend.
-func planEvent(b *backend) event {
-	e := event{Event: "plan", Backend: b.name, Enforcement: b.enforcement.Level(), Limits: b.enforcement.Limits}
-	for _, g := range b.enforcement.Gaps {
-		e.Gaps = append(e.Gaps, string(g))
-	}
-	for _, o := range b.enforcement.OverDenials {
-		e.OverDenials = append(e.OverDenials, o.String())
-	}
-	for _, root := range b.skipped {
-		reason := "missing"
-		if root.NotDir {
-			reason = "not a directory"
-		}
-		e.Skipped = append(e.Skipped, skipped{root.List.String(), root.Path, reason})
-	}
-	if b.name == "landlock" {
-		e.Exit = "unobserved"
-	}
-	return e
 }
 
 // started says that confinement took effect and the command is about to run.
@@ -149,15 +24,7 @@ func (r *report) started(mountNamespace string) error {
 }
 
 // exit says how the command ended, and which created directories stay.
-func (r *report) exit(code int, err error, stay []string) {
-	failed, isExec := errors.AsType[*launch.ExecError](err)
-	if isExec {
-		code = failed.Status
-	}
+func (r *report) exit(code int, stay []string) {
 	no := false
 	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay})
-}
-
-func (r *report) unconfined(reason string) error {
-	return r.write(event{Event: "plan", Enforcement: "none", Reason: reason, Exit: "unobserved"})
 }

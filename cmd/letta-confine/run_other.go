@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package main
 
@@ -10,7 +10,7 @@ import (
 // errPlatform is the answer of a system for which this build has no backend: a
 // refusal, because to run the command unconfined is never a fallback.
 var errPlatform = withHint(errors.New("platform-unsupported: no backend confines commands on "+runtime.GOOS),
-	"run it on Linux")
+	"run it on Linux or macOS")
 
 func stage([]string) (int, bool)      { return 0, false }
 func refuseSetID() error              { return nil }

@@ -19,12 +19,12 @@ policy
   --read-only PATH          read and not written
   --writable PATH           read and written
   --restrict-writes         what no root holds is not written
-  --protect PATH            keep a file or directory that exists from being changed
-  --protect-git DIR         the same for what git runs in the repository at DIR
+  --protect PATH            keep what exists there from being changed
+  --protect-git DIR         the same for what git runs or obeys in DIR
   --caches none|private|host
                             where build tools may keep their caches
 backend
-  --backend auto|bwrap|landlock
+  --backend auto|bwrap|landlock|seatbelt
   --prefer strong|fast      with auto: bwrap first, or Landlock if it suffices
   --require full|contents|any
                             the least enforcement that is accepted

@@ -36,14 +36,6 @@ type Options struct {
 	NoUserNS   bool // no new user namespaces
 }
 
-// Terminal ioctls that push input into a terminal, for whoever reads it next
-// (ioctl_tty(2)). The kernel looks at the low 32 bits of the command only, and so
-// does the filter: a full comparison is passed by setting a high bit (measured).
-const (
-	tiocsti   = 0x5412
-	tioclinux = 0x541C
-)
-
 // Filtered says in words what the filter does, for reports.
 func Filtered(o Options) []string {
 	words := o.names()

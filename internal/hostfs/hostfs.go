@@ -29,7 +29,7 @@ func (FS) Lstat(name string) (policy.Info, error) {
 	if err := unix.Lstat(name, &st); err != nil {
 		return policy.Info{}, &fs.PathError{Op: "lstat", Path: name, Err: err}
 	}
-	return policy.Info{Kind: KindOf(uint32(st.Mode)), ID: policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}}, nil
+	return spelled(name, &st, policy.Info{Kind: KindOf(uint32(st.Mode)), ID: policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}}), nil
 }
 
 // KindOf translates the file type bits of a stat(2) mode.
@@ -49,6 +49,9 @@ func KindOf(mode uint32) policy.Kind {
 
 // Readlink implements policy.FS.
 func (FS) Readlink(name string) (string, error) {
+	if target := firmlink(name); target != "" {
+		return target, nil
+	}
 	buf := make([]byte, unix.PathMax)
 	n, err := unix.Readlink(name, buf)
 	if err != nil {

@@ -103,13 +103,20 @@ func (p Peer) Ready(limit time.Duration) (Proof, error) {
 	return Proof{}, ErrGone
 }
 
-// Go tells the stage to execute the command and waits until it has. A command
-// that could not be executed gives a [*launch.ExecError].
+// Go tells the stage to execute the command. It does not wait until it has: that
+// would wake the supervisor just when the command starts.
 func (p Peer) Go() error {
 	if err := p.fd.send(msgGo, nil); err != nil {
 		return ErrGone
 	}
-	if err := unix.SetsockoptTimeval(int(p.fd), unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{}); err != nil {
+	return nil
+}
+
+// ExecError returns why the command could not be executed, as a
+// [*launch.ExecError], or nil if it was. It answers once the sandbox has ended;
+// what the stage sent last is then still to be read.
+func (p Peer) ExecError() error {
+	if err := unix.SetNonblock(int(p.fd), true); err != nil {
 		return err
 	}
 	kind, text, _, err := p.fd.receiveFrom()

@@ -62,6 +62,13 @@ func Main(args []string) int {
 // confine brings the process into the state in which the command starts, and
 // proves it.
 func confine(p Plan) (Proof, error) {
+	nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	if err != nil {
+		return Proof{}, fmt.Errorf("no_new_privs: %w", err)
+	}
+	if nnp != 1 {
+		return Proof{}, errors.New("no_new_privs is not set")
+	}
 	if err := unix.Dup3(p.Stderr, 2, 0); err != nil {
 		return Proof{}, fmt.Errorf("standard error: %w", err)
 	}
@@ -147,8 +154,11 @@ var errChanged = errors.New("it was replaced while the sandbox was set up")
 var errUnmasked = errors.New("it is not masked")
 
 func verify(c bwrap.Check) error {
-	if c.State == bwrap.Same {
+	switch c.State {
+	case bwrap.Same:
 		return same(c.Path, c.ID)
+	case bwrap.Fixed:
+		return fixed(c)
 	}
 	var st unix.Stat_t
 	if err := unix.Lstat(c.Path, &st); err != nil {
@@ -176,6 +186,23 @@ func verify(c bwrap.Check) error {
 	return nil
 }
 
+// fixed checks a path that must not be written: it lies on a read-only mount.
+func fixed(c bwrap.Check) error {
+	if c.ID != (policy.ID{}) {
+		if err := same(c.Path, c.ID); err != nil {
+			return err
+		}
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(c.Path, &fs); err != nil {
+		return err
+	}
+	if fs.Flags&unix.ST_RDONLY == 0 {
+		return errors.New("it is not on a read-only mount")
+	}
+	return nil
+}
+
 func same(path string, want policy.ID) error {
 	info, err := hostfs.FS{}.Lstat(path)
 	if err != nil {
@@ -195,13 +222,6 @@ type Proof struct {
 }
 
 func prove() (Proof, error) {
-	nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
-	if err != nil {
-		return Proof{}, fmt.Errorf("no_new_privs: %w", err)
-	}
-	if nnp != 1 {
-		return Proof{}, errors.New("no_new_privs is not set")
-	}
 	ns, err := os.Readlink("/proc/self/ns/mnt")
 	if err != nil {
 		return Proof{}, fmt.Errorf("mount namespace: %w", err)

@@ -22,6 +22,10 @@ type Tree struct {
 	// Errors holds what Lstat and Readlink say of a name instead of the truth.
 	Errors map[string]error
 
+	// FoldsCase makes names be found whatever their case; they are kept as they
+	// were added. No two of the tree's paths may differ in case alone.
+	FoldsCase bool
+
 	nodes  map[string]node
 	mounts map[string]bool
 	lastID uint64
@@ -109,13 +113,30 @@ var errThroughLink = errors.New("sim: asked for a name through a symlink or a fi
 // Lstat implements policy.FS. A name whose directory is a symlink or a file is
 // an error: a walk that asks for one has lost its way.
 func (t *Tree) Lstat(name string) (policy.Info, error) {
-	n, err := t.node("lstat", name)
+	own := t.own(name)
+	n, err := t.node("lstat", own)
+	if i := strings.LastIndexByte(own, '/') + 1; err == nil && own[i:] != name[i:] {
+		n.info.Name = own[i:]
+	}
 	return n.info, err
+}
+
+// own returns name as the tree keeps it.
+func (t *Tree) own(name string) string {
+	if !t.FoldsCase {
+		return name
+	}
+	for path := range t.nodes {
+		if strings.EqualFold(path, name) {
+			return path
+		}
+	}
+	return name
 }
 
 // Readlink implements policy.FS.
 func (t *Tree) Readlink(name string) (string, error) {
-	n, err := t.node("readlink", name)
+	n, err := t.node("readlink", t.own(name))
 	if err == nil && n.info.Kind != policy.Symlink {
 		err = &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
 	}

@@ -3,6 +3,7 @@ package supervise
 import (
 	"os"
 	"os/signal"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -15,41 +16,70 @@ import (
 // would end the launcher ends the sandbox instead.
 type relay struct {
 	signals chan os.Signal
-	targets chan target
-	early   atomic.Int32 // the signal that ended the sandbox before the command ran
+	heard   chan struct{} // closed once the launcher takes the signals
+	early   atomic.Int32  // the signal that ended the sandbox before the command ran
+
+	mu      sync.Mutex
+	to      target
+	waiting []syscall.Signal // came while there was nothing to pass them to
 }
 
 // target is a process that signals go to.
 type target struct {
-	pid     int
+	pid     int  // 0: not there yet; -1: gone
 	pidfd   int  // -1 where the kernel has none
 	own     bool // whether it leads a session that the terminal's signals do not reach
 	command bool // whether it is the command, or bubblewrap before that
 }
 
-func (r *relay) loop() {
-	var to *target
-	var waiting []syscall.Signal
-	for {
-		select {
-		case t, ok := <-r.targets:
-			if !ok {
-				return
-			}
-			to = &t
-			for _, sig := range waiting {
-				r.pass(*to, sig)
-			}
-			waiting = nil
-		case s := <-r.signals:
-			sig := s.(syscall.Signal)
-			if to == nil {
-				waiting = append(waiting, sig)
-				continue
-			}
-			r.pass(*to, sig)
+// listen begins to take the signals that are passed on. Those that the launcher
+// was started with ignored stay ignored, for the command too.
+//
+// The work is done beside the start of bubblewrap, because the Go runtime hands
+// each signal from thread to thread until it is taken: for a goroutine that is
+// locked to its thread that is a third of a millisecond (measured). A signal that
+// comes before ends the launcher, and bubblewrap with it.
+func listen() *relay {
+	r := &relay{signals: make(chan os.Signal, 64), heard: make(chan struct{})}
+	var take []os.Signal
+	for _, sig := range forwarded {
+		if !signal.Ignored(sig) {
+			take = append(take, sig)
 		}
 	}
+	go func() {
+		if len(take) > 0 { // Notify would take every signal there is
+			signal.Notify(r.signals, take...)
+		}
+		close(r.heard)
+		for s := range r.signals {
+			r.deliver(s.(syscall.Signal))
+		}
+	}()
+	return r
+}
+
+func (r *relay) deliver(sig syscall.Signal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch r.to.pid {
+	case 0:
+		r.waiting = append(r.waiting, sig)
+	case -1:
+	default:
+		r.pass(r.to, sig)
+	}
+}
+
+// aim names the process that signals go to from now on.
+func (r *relay) aim(to target) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.to = to
+	for _, sig := range r.waiting {
+		r.pass(to, sig)
+	}
+	r.waiting = nil
 }
 
 func (r *relay) pass(to target, sig syscall.Signal) {
@@ -82,17 +112,26 @@ func fromTerminal(sig syscall.Signal) bool {
 	return err == nil && foreground == unix.Getpgrp()
 }
 
-// to names bubblewrap as the process that a signal ends.
-func (r *relay) to(c *child) { r.targets <- target{pid: c.pid, pidfd: -1} }
+// sandbox names bubblewrap as the process that a signal ends.
+func (r *relay) sandbox(c *child) { r.aim(target{pid: c.pid, pidfd: -1}) }
 
-// command names the command. It cannot have ended yet, because it waits for the
-// supervisor, so the pidfd is its own.
+// command names the command, once every signal is taken. It cannot have ended
+// yet, because it waits for the supervisor, so the pidfd is its own.
 func (r *relay) command(pid int, own bool) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		fd = -1
 	}
-	r.targets <- target{pid: pid, pidfd: fd, command: true, own: own}
+	<-r.heard
+	r.aim(target{pid: pid, pidfd: fd, command: true, own: own})
+}
+
+// gone says that there is nothing left to pass a signal to: its number may by
+// now be that of another process.
+func (r *relay) gone() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.to, r.waiting = target{pid: -1}, nil
 }
 
 // interrupted returns the status of a launcher that a signal ended before the
@@ -104,7 +143,9 @@ func (r *relay) interrupted() int {
 	return 0
 }
 
+// stop gives the signals back, for a launcher that goes on without bubblewrap.
 func (r *relay) stop() {
+	<-r.heard
 	signal.Stop(r.signals)
-	close(r.targets)
+	close(r.signals)
 }

@@ -24,6 +24,7 @@ const (
 	FacilityLandlock = "landlock" // a kernel that enforces Landlock, with truncation (ABI 3)
 	FacilityUserns   = "userns"   // user namespaces for a plain user
 	FacilityRoot     = "root"     // the tests run as uid 0 with its capabilities
+	FacilitySeatbelt = "seatbelt" // macOS, and no sandbox around the tests
 	FacilityTools    = "tools"    // git, go, npm, python3, each working unconfined
 )
 

@@ -1,9 +1,9 @@
+//go:build linux || darwin
+
 package main
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -34,16 +34,16 @@ func (in *inputs) checkStdio() ([]inner.Reopen, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		kind := hostfs.KindOf(st.Mode)
+		kind := hostfs.KindOf(uint32(st.Mode))
 		switch {
-		case flags&unix.O_PATH != 0:
+		case flags&oPath != 0:
 			return nil, withHint(fmt.Errorf("%s was opened with O_PATH, and the command could open it in earnest", name), "redirect it to a file, a pipe or /dev/null")
 		case kind == policy.Dir:
 			return nil, withHint(fmt.Errorf("%s is a directory, and all of it could be reached through it", name), "redirect it to a file, a pipe or /dev/null")
 		case kind != policy.File || st.Nlink == 0:
 			continue // no path leads to it, or its path says nothing of its contents
 		}
-		path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
+		path, err := hostfs.PathOf(fd)
 		if err != nil {
 			return nil, fmt.Errorf("%s: which file it is cannot be learned: %w", name, err)
 		}

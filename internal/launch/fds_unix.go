@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 package launch
 
 import (
@@ -15,12 +17,8 @@ import (
 // mount that it was opened on. The descriptors in keep are unmarked; one that is
 // not open is an error.
 func CloseOnExec(keep []int) error {
-	const all = ^uint(0)
-	if err := unix.CloseRange(3, all, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		// CLOSE_RANGE_CLOEXEC is there from Linux 5.11.
-		if err := closeOnExecByList(); err != nil {
-			return err
-		}
+	if err := markAll(); err != nil {
+		return err
 	}
 	for _, fd := range keep {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
@@ -30,10 +28,10 @@ func CloseOnExec(keep []int) error {
 	return nil
 }
 
-// closeOnExecByList does without close_range. It reads the list of descriptors,
-// so it needs /proc.
+// closeOnExecByList marks what the system's list of the process's own descriptors
+// holds.
 func closeOnExecByList() error {
-	entries, err := os.ReadDir("/proc/self/fd")
+	entries, err := os.ReadDir(ownDescriptors)
 	if err != nil {
 		return fmt.Errorf("cannot learn which descriptors are open: %w", err)
 	}
@@ -47,28 +45,6 @@ func closeOnExecByList() error {
 		}
 	}
 	return nil
-}
-
-// Memfd returns an anonymous file that holds data, positioned at its start and
-// closed at exec.
-func Memfd(name string, data []byte) (int, error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
-	if err != nil {
-		return -1, fmt.Errorf("memfd_create: %w", err)
-	}
-	for rest := data; len(rest) > 0; {
-		n, err := unix.Write(fd, rest)
-		if err != nil {
-			unix.Close(fd)
-			return -1, fmt.Errorf("writing to a memfd: %w", err)
-		}
-		rest = rest[n:]
-	}
-	if _, err := unix.Seek(fd, 0, 0); err != nil {
-		unix.Close(fd)
-		return -1, err
-	}
-	return fd, nil
 }
 
 // ReadAll returns what is left to read of a descriptor, up to limit bytes.

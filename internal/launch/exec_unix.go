@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 package launch
 
 import (
@@ -99,7 +101,7 @@ func interpreter(file string) string {
 		return ""
 	}
 	defer unix.Close(fd)
-	buf := make([]byte, 256) // BINPRM_BUF_SIZE
+	buf := make([]byte, shebangSize)
 	n, err := unix.Read(fd, buf)
 	if err != nil || !bytes.HasPrefix(buf[:n], []byte("#!")) {
 		return ""

@@ -1,17 +1,3 @@
-// Package inner is the stage of the launcher that runs inside a bubblewrap
-// sandbox, before the command and in its place.
-//
-// Bubblewrap starts it through a descriptor of the launcher's own program, so no
-// path to it is needed inside. It checks that every root is what the policy
-// meant, takes the last capabilities away, tells the supervisor outside what it
-// found, waits for its go-ahead, and executes the command. Until then nothing of
-// the command has run; that is what keeps the exit statuses 125, 126 and 127
-// apart, for which bubblewrap itself has only 1.
-//
-// # Limits
-//
-// The stage can only give up rights, and acts on nothing but the two descriptors
-// that its command line names: a command that starts it again gains nothing.
 package inner
 
 import (
@@ -22,10 +8,6 @@ import (
 	"github.com/letta-confine/letta-confine/landlock"
 	"github.com/letta-confine/letta-confine/policy"
 )
-
-// Word is the first argument that makes the program this stage. It is followed
-// by the numbers of two descriptors: the plan and the control socket.
-const Word = "inner-stage"
 
 // Plan is what the supervisor tells the stage.
 type Plan struct {
@@ -48,14 +30,6 @@ type Plan struct {
 
 	// Layer is the Landlock domain inside the sandbox; none where its ABI is 0.
 	Layer landlock.Ruleset
-}
-
-// Reopen is a regular file behind a standard descriptor.
-type Reopen struct {
-	FD    int
-	Path  string
-	Flags int // as fcntl(2), F_GETFL gives them
-	ID    policy.ID
 }
 
 // Messages on the control socket. Each is one packet: a letter and a text.

@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 package main
 
 import (
@@ -67,6 +69,9 @@ func explain(args []string) (int, error) {
 }
 
 func (in *inputs) explainPath(given string) (explanation, error) {
+	if given == "" {
+		return explanation{}, fmt.Errorf("path %q: %w", given, policy.ErrEmpty)
+	}
 	path, err := policy.Canonical(absolute(given), hostfs.FS{})
 	if err != nil {
 		return explanation{}, fmt.Errorf("path %q: %w", given, err)

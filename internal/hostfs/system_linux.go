@@ -1,6 +1,13 @@
 package hostfs
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/letta-confine/letta-confine/policy"
+)
 
 // openPath opens a directory without asking for the right to read it.
 const openPath = unix.O_PATH
@@ -17,3 +24,13 @@ func OpenPlain(path string, flags int, mode uint32) (int, error) {
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	})
 }
+
+// PathOf returns the path of an open file, as the kernel knows it now.
+func PathOf(fd int) (string, error) { return os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)) }
+
+// On Linux a name has one spelling, and no directory shows in two places but
+// by a mount.
+
+func spelled(_ string, _ *unix.Stat_t, info policy.Info) policy.Info { return info }
+
+func firmlink(string) string { return "" }

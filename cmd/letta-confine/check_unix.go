@@ -1,7 +1,8 @@
+//go:build linux || darwin
+
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -17,6 +18,11 @@ func (in *inputs) check() error {
 	if d := in.resolved.Decide(in.cwd); d.Access == policy.None {
 		return withHint(fmt.Errorf("working directory %q is inside denied root %q", in.cwd, d.Root.Path),
 			"start from a directory the policy lets the command read, or pass --chdir DIR")
+	}
+	for _, l := range in.resolved.Layers() {
+		if root := l.Root; in.opts.missingDenied == "refuse" && root.Kind == policy.Missing && root.Creatable && l.Access != policy.ReadWrite {
+			return withHint(fmt.Errorf("%s %q is not there", root.List, root.Given), "create it first, or pass --missing-denied create")
+		}
 	}
 	for _, f := range in.files {
 		if root := in.listedWritable(f.path); root != nil {
@@ -78,20 +84,4 @@ func (in *inputs) checkVisible(command, file string) error {
 	}
 	return withHint(fmt.Errorf("command %q needs %q, which denied root %q hides", command, path, d.Root.Path),
 		"carve it out with a readonly root, or run a program outside the denied root")
-}
-
-// helperPaths are what a dynamic bubblewrap is made of besides its program.
-var helperPaths = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.preload", "/etc/ld.so.cache"}
-
-// errHelper says that the command could replace what the launcher starts.
-var errHelper = errors.New("can be changed by the command")
-
-// checkHelper refuses a bubblewrap that the policy lists as writable.
-func (in *inputs) checkHelper(bwrapPath string) error {
-	for _, path := range append([]string{bwrapPath}, helperPaths...) {
-		if root := in.listedWritable(canonicalOr(path)); root != nil {
-			return fmt.Errorf("%q %w, being inside %s %q", path, errHelper, root.List, root.Given)
-		}
-	}
-	return nil
 }

@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 package main
 
 import (
@@ -93,6 +95,9 @@ func (in *inputs) resolve() (err error) {
 // backend needs, and resolves the policy again. It returns what it made on behalf
 // of missing denied and readonly roots.
 func (in *inputs) create(needed []policy.Root) (made []string, err error) {
+	if in.cacheDir == "" && !in.opts.createWritable && len(needed) == 0 {
+		return nil, nil // and what was resolved stands
+	}
 	if in.cacheDir != "" {
 		if _, err := hostfs.Mkdir(in.cacheDir, 0o700); err != nil {
 			return nil, withHint(fmt.Errorf("--caches private: %w", err), "set XDG_CACHE_HOME to a directory that you can write")
@@ -138,20 +143,6 @@ func (in *inputs) directory() error {
 	return nil
 }
 
-// getcwd asks the kernel; os.Getwd would believe $PWD.
-func getcwd() (string, error) {
-	buf := make([]byte, unix.PathMax)
-	n, err := unix.Getcwd(buf)
-	if err != nil {
-		return "", withHint(fmt.Errorf("working directory: %w", err), "it was removed or cannot be reached; start elsewhere, or pass --chdir DIR")
-	}
-	cwd := string(buf[:n-1])
-	if !strings.HasPrefix(cwd, "/") { // "(unreachable)/...", getcwd(3)
-		return "", withHint(errors.New("working directory cannot be reached from the root directory"), "start elsewhere, or pass --chdir DIR")
-	}
-	return cwd, nil
-}
-
 // read reads one --policy.
 func (in *inputs) read(source string) (policy.Policy, error) {
 	text, err := in.readText(source)
@@ -178,7 +169,7 @@ func (in *inputs) readText(source string) ([]byte, error) {
 			return nil, fmt.Errorf("/dev/null: %w", err)
 		}
 		defer unix.Close(null)
-		return text, unix.Dup3(null, 0, 0)
+		return text, replaceStdin(null)
 	}
 	if fd, ok, err := descriptor(source); ok {
 		if err != nil {
@@ -199,7 +190,7 @@ func (in *inputs) readText(source string) ([]byte, error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, err
 	}
-	if hostfs.KindOf(st.Mode) != policy.File {
+	if hostfs.KindOf(uint32(st.Mode)) != policy.File {
 		return nil, withHint(errors.New("not a regular file"), "pass it as an open descriptor: --policy fd:N")
 	}
 	path, err := policy.Canonical(absolute(source), hostfs.FS{})
@@ -300,4 +291,20 @@ func canonicalOr(path string) string {
 		return c
 	}
 	return path
+}
+
+// visible reports whether anything is at path, so that there is something to
+// hide: a place that another mount covers has no such name.
+func visible(path string) bool {
+	info, err := hostfs.FS{}.Lstat(path)
+	return err == nil && info.Kind != policy.Missing
+}
+
+func readFile(path string, limit int) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	return launch.ReadAll(fd, limit)
 }

@@ -1,0 +1,111 @@
+package bwrap_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/letta-confine/letta-confine/bwrap"
+	"github.com/letta-confine/letta-confine/internal/sim"
+	"github.com/letta-confine/letta-confine/policy"
+)
+
+func resolve(t *testing.T, p policy.Policy, tree *sim.Tree) policy.Resolved {
+	t.Helper()
+	r, err := policy.Resolve(p, tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestPinsWhatTheCallerCanRename: a bind is spent on a directory only if its own
+// parent lets the caller rename it.
+func TestPinsWhatTheCallerCanRename(t *testing.T) {
+	tree := sim.SmallTree().Dirs("/dev/shm", "/proc/sys", "/sys").Dirs("/home/u/.letta/agents")
+	r := resolve(t, policy.Policy{Denied: []string{"/home/u/.letta/agents"}}, tree)
+	for _, tt := range []struct {
+		name string
+		can  func(dir string) bool
+		want []string
+	}{
+		{"root", nil, []string{"/home", "/home/u", "/home/u/.letta"}},
+		{"a user", func(dir string) bool { return policy.Holds("/home/u", dir) }, []string{"/home/u/.letta"}},
+		{"nobody", func(string) bool { return false }, nil},
+	} {
+		plan, err := bwrap.New(r, bwrap.Host{Layered: true, Replaceable: tt.can})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pins []string
+		for i, arg := range plan.Args {
+			if arg == "--bind" && plan.Args[i+1] != "/" {
+				pins = append(pins, plan.Args[i+1])
+			}
+		}
+		if !slices.Equal(pins, tt.want) {
+			t.Errorf("%s: pins %q, want %q", tt.name, pins, tt.want)
+		}
+	}
+}
+
+// TestTooManyRoots: bubblewrap takes 9,000 arguments, and the error has both
+// numbers; 2,000 masks fit.
+func TestTooManyRoots(t *testing.T) {
+	tree := sim.SmallTree().Dirs("/dev/shm", "/proc/sys", "/sys")
+	var p policy.Policy
+	p.RestrictWrites = true
+	for i := range 5000 {
+		dir := fmt.Sprintf("/d%d", i)
+		tree.Dirs(dir)
+		p.Denied = append(p.Denied, dir)
+	}
+	if _, err := bwrap.New(resolve(t, p, tree), bwrap.Host{Layered: true}); !errors.Is(err, bwrap.ErrTooMany) || !strings.Contains(err.Error(), "9000") {
+		t.Errorf("New with 5000 masks = %v, want %v and the limit", err, bwrap.ErrTooMany)
+	}
+	p.Denied = p.Denied[:2000]
+	plan, err := bwrap.New(resolve(t, p, tree), bwrap.Host{Layered: true})
+	if err != nil || len(plan.Args) > 9000 {
+		t.Errorf("New with 2000 masks = %d arguments, %v", len(plan.Args), err)
+	}
+}
+
+// TestCapabilities: a privileged command keeps the named capabilities and no
+// other, and gets no user namespace, which would map no uid but root's.
+func TestCapabilities(t *testing.T) {
+	r := resolve(t, policy.Policy{RestrictWrites: true}, sim.SmallTree().Dirs("/dev/shm", "/proc/sys", "/sys"))
+	plan, err := bwrap.New(r, bwrap.Host{Privileged: true, Layered: true, Keep: []string{"CAP_CHOWN", "CAP_KILL"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(plan.Args, " ")
+	if want := "--cap-drop ALL --cap-add CAP_CHOWN --cap-add CAP_KILL"; !strings.Contains(got, want) || strings.Contains(got, "--unshare-user") {
+		t.Errorf("arguments %q, want %q and no user namespace", got, want)
+	}
+	plan, err = bwrap.New(r, bwrap.Host{Layered: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(plan.Args, " "); !strings.Contains(got, "--unshare-user") || strings.Contains(got, "--cap-") {
+		t.Errorf("arguments %q, want a user namespace and no capabilities", got)
+	}
+}
+
+// TestWithoutLayer: where no Landlock domain keeps the command from processes
+// outside, a pid namespace with a /proc of its own does.
+func TestWithoutLayer(t *testing.T) {
+	r := resolve(t, policy.Policy{RestrictWrites: true}, sim.SmallTree().Dirs("/dev/shm", "/proc/sys", "/sys"))
+	plan, err := bwrap.New(r, bwrap.Host{ControlFiles: []string{"/proc/sys"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(plan.Args, " ")
+	if want := "--unshare-pid --proc /proc --ro-bind-try /proc/sys /proc/sys"; !strings.Contains(got, want) {
+		t.Errorf("arguments %q, want %q", got, want)
+	}
+	if !slices.Contains(plan.Enforcement.Gaps, policy.GapFIFO) {
+		t.Errorf("gaps %v, want %s", plan.Enforcement.Gaps, policy.GapFIFO)
+	}
+}

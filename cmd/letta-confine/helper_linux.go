@@ -1,0 +1,22 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+// helperPaths are what a dynamic bubblewrap is made of besides its program.
+var helperPaths = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.preload", "/etc/ld.so.cache"}
+
+// errHelper says that the command could replace what the launcher starts.
+var errHelper = errors.New("can be changed by the command")
+
+// checkHelper refuses a bubblewrap that the policy lists as writable.
+func (in *inputs) checkHelper(bwrapPath string) error {
+	for _, path := range append([]string{bwrapPath}, helperPaths...) {
+		if root := in.listedWritable(canonicalOr(path)); root != nil {
+			return fmt.Errorf("%q %w, being inside %s %q", path, errHelper, root.List, root.Given)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// raised reports whether the kernel gave the program rights that its caller
+// lacks.
+func raised() bool {
+	auxv, err := unix.Auxv()
+	if err != nil {
+		return false
+	}
+	for _, entry := range auxv {
+		if entry[0] == atSecure && entry[1] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// atSecure is AT_SECURE of getauxval(3): the kernel gave the program rights that
+// its caller lacks.
+const atSecure = 23
+
+// getcwd asks the kernel; os.Getwd would believe $PWD.
+func getcwd() (string, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Getcwd(buf)
+	if err != nil {
+		return "", withHint(fmt.Errorf("working directory: %w", err), "it was removed or cannot be reached; start elsewhere, or pass --chdir DIR")
+	}
+	cwd := string(buf[:n-1])
+	if !strings.HasPrefix(cwd, "/") { // "(unreachable)/...", getcwd(3)
+		return "", withHint(errors.New("working directory cannot be reached from the root directory"), "start elsewhere, or pass --chdir DIR")
+	}
+	return cwd, nil
+}
+
+// replaceStdin puts an open file in the place of standard input.
+func replaceStdin(fd int) error { return unix.Dup3(fd, 0, 0) }
+
+// oPath marks a descriptor that opens nothing yet (open(2)).
+const oPath = unix.O_PATH

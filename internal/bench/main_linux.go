@@ -1,0 +1,112 @@
+// Bench measures what a confined start costs, in one interleaved run: this
+// launcher on each backend, the same work without it, and the tools that one
+// would use instead. It marks the project's budgets as met or missed.
+//
+// All figures are of spawning a program and waiting for it. Every contestant runs
+// once in each round, in an order drawn anew, so that what else the machine does
+// falls on all of them alike; what counts is a contestant's median and the median
+// of its distance to the bare exec of the same round.
+//
+// # Limits
+//
+// The absolute figures are those of the machine. The ratios carry over, as far as
+// two processors that share a cache and a busy neighbour let them: differences of
+// a twentieth are noise below some hundred rounds. What a cross-agent policy costs
+// on Landlock depends on how many files lie beside the temporary directory, and
+// both backends pay for the depth at which launcher and temporary directory lie.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+)
+
+func main() {
+	var o options
+	flag.StringVar(&o.launcher, "launcher", "bin/letta-confine", "the launcher to measure")
+	flag.StringVar(&o.against, "against", "", "an earlier launcher to compare it with, in the same rounds")
+	flag.IntVar(&o.rounds, "rounds", 300, "rounds; the policy sizes take a tenth of them, and at least 5")
+	flag.BoolVar(&o.sizes, "sizes", true, "measure policy sizes as well")
+	asJSON := flag.Bool("json", false, "print JSON")
+	flag.Parse()
+	if flag.NArg() > 0 || o.rounds < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	res, err := run(ctx, o)
+	stop()
+	switch {
+	case err != nil:
+	case *asJSON:
+		out := json.NewEncoder(os.Stdout)
+		out.SetEscapeHTML(false)
+		out.SetIndent("", "  ")
+		err = out.Encode(res)
+	default:
+		err = res.print(os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	launcher, against string
+	rounds            int
+	sizes             bool
+}
+
+// run measures everything. It leaves nothing behind.
+func run(ctx context.Context, o options) (*results, error) {
+	// Bubblewrap dies with the thread that starts it, and a collection in the
+	// middle of a round would be measured.
+	runtime.LockOSThread()
+	debug.SetGCPercent(-1)
+
+	sc, err := newScratch()
+	if err != nil {
+		return nil, err
+	}
+	defer sc.remove()
+	for _, path := range []*string{&o.launcher, &o.against} {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return nil, err
+		}
+		if *path, err = filepath.EvalSymlinks(*path); err != nil {
+			return nil, fmt.Errorf("launcher: %w (make build makes it)", err)
+		}
+	}
+	res := &results{Rounds: o.rounds, UID: os.Getuid(), CPUs: runtime.NumCPU()}
+	field, err := contestants(sc, o)
+	if err != nil {
+		return nil, err
+	}
+	if res.Starts, err = measure(ctx, sc, field, o.rounds); err != nil {
+		return nil, err
+	}
+	res.Budgets = budgets(res.Starts)
+	if o.sizes {
+		if res.Sizes, err = measureSizes(ctx, sc, o); err != nil {
+			return nil, err
+		}
+		res.Budgets = append(res.Budgets, sizeBudgets(res.Starts, res.Sizes)...)
+	}
+	if ctx.Err() != nil {
+		return nil, errors.New("interrupted")
+	}
+	return res, nil
+}

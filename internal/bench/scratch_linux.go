@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// scratch is the tree in which everything runs.
+type scratch struct {
+	dir       string
+	workspace string   // where the commands start
+	agents    string   // what the cross-agent policy denies
+	own       string   // what it carves out of that
+	floor     string   // the exec-only program
+	env       []string // of every contestant
+	null      *os.File
+}
+
+func newScratch() (*scratch, error) {
+	dir, err := os.MkdirTemp("", "letta-confine-bench-")
+	if err != nil {
+		return nil, err
+	}
+	sc := &scratch{dir: dir}
+	if err := sc.fill(); err != nil {
+		sc.remove()
+		return nil, err
+	}
+	return sc, nil
+}
+
+func (sc *scratch) remove() {
+	if sc.null != nil {
+		sc.null.Close()
+	}
+	os.RemoveAll(sc.dir)
+}
+
+func (sc *scratch) fill() (err error) {
+	if sc.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(sc.dir)
+	if err != nil {
+		return err
+	}
+	home := filepath.Join(real, "home")
+	sc.workspace = filepath.Join(home, "workspace")
+	sc.agents = filepath.Join(home, ".letta", "agents")
+	sc.own = filepath.Join(sc.agents, "alice")
+	for _, dir := range []string{sc.workspace, filepath.Join(sc.own, "memory"), filepath.Join(sc.agents, "bob", "memory")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	sc.env = []string{"PATH=/usr/bin:/bin", "HOME=" + home}
+	return sc.buildFloor()
+}
+
+// floorSource is the least that a launcher written in Go can do.
+const floorSource = `package main
+
+import (
+	"os"
+	"syscall"
+)
+
+func main() {
+	err := syscall.Exec(os.Args[1], os.Args[1:], os.Environ())
+	os.Stderr.WriteString(err.Error() + "\n")
+	os.Exit(125)
+}
+`
+
+func (sc *scratch) buildFloor() error {
+	source := filepath.Join(sc.dir, "execonly.go")
+	sc.floor = filepath.Join(sc.dir, "execonly")
+	if err := os.WriteFile(source, []byte(floorSource), 0o644); err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", sc.floor, source)
+	cmd.Dir = sc.dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the exec-only program: %w: %s", err, out)
+	}
+	return nil
+}
+
+// program returns the path of a program that is in PATH or where go install
+// puts it.
+func program(name string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
+		return filepath.Abs(path)
+	}
+	out, err := exec.Command("go", "env", "GOBIN", "GOPATH").Output()
+	if err != nil {
+		return "", exec.ErrNotFound
+	}
+	gobin, gopath, _ := strings.Cut(strings.TrimRight(string(out), "\n"), "\n")
+	if gobin == "" {
+		first, _, _ := strings.Cut(gopath, string(filepath.ListSeparator))
+		gobin = filepath.Join(first, "bin")
+	}
+	path, err := exec.LookPath(filepath.Join(gobin, name))
+	if err != nil {
+		return "", errors.New(name + " is not installed")
+	}
+	return path, nil
+}

@@ -1,5 +1,0 @@
-//go:build unix && !linux
-
-package hostfs
-
-const openPath = 0
