@@ -230,6 +230,9 @@ func (e *emitter) subtree(path string, kind policy.Kind, below []*policy.Layer) 
 		// Nothing is below it: a root that would need a directory here is not
 		// there, and cannot come to be, because the directory that holds the
 		// file is granted by entries and the file not replaced.
+		if kind == policy.Device && whole&ll.AccessFSWriteFile != 0 {
+			whole |= ll.AccessFSIoctlDev
+		}
 		e.grant(Grant{Path: path, Rights: whole, ID: id}, kind)
 		return nil
 	}

@@ -114,7 +114,7 @@ func (in *inputs) execBwrap(rep *report, s supervise.Sandbox) error {
 		if err != nil {
 			return err
 		}
-		s.Inner.Report, s.Inner.Started = rep.fd, line
+		s.Inner.Report, s.Inner.Started = rep.fd, string(line)
 	}
 	return supervise.Exec(s)
 }

@@ -27,7 +27,7 @@ type Plan struct {
 	// Report is where the stage itself writes Started, if there is no
 	// supervisor to do it; -1 for nowhere.
 	Report  int
-	Started []byte
+	Started string
 
 	// Again are the standard descriptors that must be opened anew, so that they
 	// belong to the sandbox's mounts.
@@ -74,7 +74,7 @@ func (p Plan) Encode() []byte {
 	e.number(uint64(p.Stderr))
 	e.number(p.Mask)
 	e.number(uint64(p.Report + 1))
-	e.string(string(p.Started))
+	e.string(p.Started)
 	e.bool(p.Isolated)
 	e.bool(p.NoUserNS)
 	e.bool(p.NewSession)
@@ -145,7 +145,7 @@ func decode(data []byte) (p Plan, err error) {
 	p.Stderr = int(d.number())
 	p.Mask = d.number()
 	p.Report = int(d.number()) - 1
-	p.Started = []byte(d.string())
+	p.Started = d.string()
 	p.Isolated = d.number() == 1
 	p.NoUserNS = d.number() == 1
 	p.NewSession = d.number() == 1

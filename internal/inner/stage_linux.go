@@ -1,11 +1,11 @@
 package inner
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -98,8 +98,8 @@ func (a alone) ready(p Plan, proof Proof) bool {
 	if p.Report < 0 {
 		return true
 	}
-	line := bytes.Replace(p.Started, []byte(Namespace), proof.encode(), 1)
-	_, err := unix.Write(p.Report, line)
+	line := strings.Replace(p.Started, Namespace, proof.MountNamespace, 1)
+	_, err := unix.Write(p.Report, []byte(line))
 	if err != nil {
 		a.say("report: " + err.Error())
 	}
