@@ -31,12 +31,7 @@ func trustedDir(t *testing.T) string {
 // program writes an executable file.
 func program(t *testing.T, file, text string) string {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(file, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.WriteFile(t, file, text, 0o755)
 	return file
 }
 

@@ -35,7 +35,7 @@ func TestSiblingSandbox(t *testing.T) {
 	each(t, func(t *testing.T, b box) {
 		tr := testenv.NewTree(t, b.user)
 		other := flags{"--deny", tr.Path(agents), "--writable", tr.Path(bob)}
-		cmd := b.command(t, tr, other, testenv.Helper(t), "sleep", "60000").Cmd(t.Context())
+		cmd := b.command(t, tr, other, testenv.Helper(t), "sleep", "60000").Cmd(soon(t))
 		start(t, cmd)
 		for _, pid := range family(t, cmd.Process.Pid) {
 			rows := []row{{"read", fmt.Sprintf("/proc/%d/root%s", pid, tr.Path(bob+"/memory/x.md")), noPtrace, ""}}

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,8 +21,9 @@ import (
 // test's has a say, and waits for the first line that it prints.
 func (b box) session(t *testing.T, tr *testenv.Tree, f flags, argv ...string) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
-	cmd := b.command(t, tr, f, argv...).Cmd(t.Context())
+	cmd := b.command(t, tr, f, argv...).Cmd(soon(t))
 	cmd.SysProcAttr.Setsid = true
+	cmd.SysProcAttr.Pdeathsig = unix.SIGKILL // a session of its own would outlive a test that is killed
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -39,6 +41,15 @@ func (b box) session(t *testing.T, tr *testenv.Tree, f flags, argv ...string) (*
 		t.Fatalf("the command said %q, %v", line, err)
 	}
 	return cmd, lines
+}
+
+// soon is a context that ends with the test, or when a process that should have
+// answered has not for twenty seconds.
+func soon(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // TestSignals: a signal to the launcher reaches the command, which may handle it.
@@ -146,7 +157,7 @@ func TestBackgroundChild(t *testing.T) {
 		began := time.Now()
 		res := b.run(t, tr, crossFlags(tr), "sh", "-c", `sleep 60 <&- >/dev/null 2>&1 & echo $!`)
 		var pid int
-		if _, err := fmt.Sscan(res.Stdout, &pid); err != nil || res.Status != 0 {
+		if _, err := fmt.Sscan(res.Stdout, &pid); err != nil || pid < 2 || res.Status != 0 {
 			t.Fatalf("starting a background child gave %+v", res)
 		}
 		t.Cleanup(func() { unix.Kill(pid, unix.SIGKILL) })
@@ -187,7 +198,7 @@ func TestSignalState(t *testing.T) {
 func TestProcessGroup(t *testing.T) {
 	each(t, func(t *testing.T, b box) {
 		tr := testenv.NewTree(t, b.user)
-		cmd := b.command(t, tr, workFlags(tr), testenv.Helper(t), "state").Cmd(t.Context())
+		cmd := b.command(t, tr, workFlags(tr), testenv.Helper(t), "state").Cmd(soon(t))
 		cmd.SysProcAttr.Setpgid = true
 		out, err := cmd.Output()
 		if err != nil {

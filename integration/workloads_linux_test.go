@@ -19,6 +19,7 @@ func TestWorkloads(t *testing.T) {
 		prepare func(tr *testenv.Tree)
 		script  string
 		makes   string // what must be there afterwards, relative to the tree
+		cache   string // what the private cache starts with: that of the control, by its name
 	}{
 		{
 			name: "git commit",
@@ -38,6 +39,7 @@ func TestWorkloads(t *testing.T) {
 			},
 			script: `set -e; GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local go build -o hello . && ./hello`,
 			makes:  "work/hello",
+			cache:  "go-build", // or each box would compile the Go runtime, ten seconds each
 		},
 		{
 			name: "npm install",
@@ -57,9 +59,10 @@ func TestWorkloads(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var control sync.Map // from user to a func() error, because one control does for both backends
+			var controls sync.Map // from user to its control: one control does for both backends
+			outer := t
 			each(t, func(t *testing.T, b box) {
-				fresh := func() *testenv.Tree {
+				fresh := func(t *testing.T) *testenv.Tree {
 					tr := testenv.NewTree(t, b.user)
 					if c.prepare != nil {
 						c.prepare(tr)
@@ -67,15 +70,24 @@ func TestWorkloads(t *testing.T) {
 					return tr
 				}
 				argv := []string{"sh", "-c", c.script}
-				once, _ := control.LoadOrStore(b.user, sync.OnceValue(func() error {
-					if res := b.free(t, fresh(), argv...); res.Status != 0 {
-						return fmt.Errorf("unconfined it ends with %d: %s", res.Status, lastLine(res.Stderr))
+				run, _ := controls.LoadOrStore(b.user, sync.OnceValues(func() (*testenv.Tree, error) {
+					tr := fresh(outer)
+					if res := b.free(outer, tr, argv...); res.Status != 0 {
+						return nil, fmt.Errorf("unconfined it ends with %d: %s", res.Status, lastLine(res.Stderr))
 					}
-					return nil
+					return tr, nil
 				}))
-				testenv.Need(t, testenv.FacilityTools, once.(func() error)())
-				tr := fresh()
+				control, err := run.(func() (*testenv.Tree, error))()
+				testenv.Need(t, testenv.FacilityTools, err)
+				tr := fresh(t)
 				tr.Write("home/.cache/theirs", "another workspace's")
+				if c.cache != "" {
+					private := "home/.cache/letta-confine" + tr.Path("work") + "/@caches"
+					tr.Mkdir(private)
+					if res := b.free(t, tr, "cp", "-R", control.Path("home/.cache/"+c.cache), tr.Path(private)); res.Status != 0 {
+						t.Fatalf("copying the control's cache gave %+v", res)
+					}
+				}
 				before := listing(t, tr.Home())
 				command := b.command(t, tr, append(workFlags(tr), "--caches", "private"), argv...)
 				command.Env = []string{"TMPDIR=" + tr.Path("work/.tmp")}

@@ -1,13 +1,12 @@
 package testenv
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -40,18 +39,14 @@ var helper = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	self, err := os.Open("/proc/self/exe")
+	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		return "", err
 	}
-	defer self.Close()
 	file := filepath.Join(dir, "helper")
-	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
-	if err != nil {
-		return "", err
-	}
-	_, err = io.Copy(out, self)
-	return file, errors.Join(err, out.Close())
+	syscall.ForkLock.RLock() // see WriteFile
+	defer syscall.ForkLock.RUnlock()
+	return file, os.WriteFile(file, self, 0o755)
 })
 
 // Launcher returns the path of the launcher, built from this source without cgo.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -40,6 +42,12 @@ func NewTree(t testing.TB, u User) *Tree {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		// What is mounted in the tree is the host's: removing would reach it.
+		mounts, err := os.ReadFile("/proc/self/mountinfo")
+		if err != nil || strings.Contains(string(mounts), dir+"/") {
+			t.Errorf("leaving the scratch tree %q: something is mounted in it, or nobody knows (%v)", dir, err)
+			return
+		}
 		if err := os.RemoveAll(dir); err != nil {
 			t.Errorf("removing the scratch tree: %v", err)
 		}
@@ -115,9 +123,7 @@ func (tr *Tree) Write(name, text string) {
 	if above := filepath.Dir(tr.Path(name)); above != tr.Dir {
 		tr.Mkdir(above)
 	}
-	if err := os.WriteFile(tr.Path(name), []byte(text), 0o644); err != nil {
-		tr.t.Fatal(err)
-	}
+	WriteFile(tr.t, tr.Path(name), text, 0o644)
 	tr.own(name)
 }
 
@@ -127,6 +133,21 @@ func (tr *Tree) WriteProgram(name, text string) {
 	tr.Write(name, text)
 	if err := os.Chmod(tr.Path(name), 0o755); err != nil {
 		tr.t.Fatal(err)
+	}
+}
+
+// WriteFile writes a file while no other test can start a process. A child that
+// inherits the open file keeps it from being executed (ETXTBSY) until its exec.
+func WriteFile(t testing.TB, file, text string, mode os.FileMode) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(file, []byte(text), mode)
+	syscall.ForkLock.RUnlock()
+	if err == nil {
+		err = os.Chmod(file, mode)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
