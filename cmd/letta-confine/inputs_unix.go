@@ -259,7 +259,7 @@ func (in *inputs) workspace(p *policy.Policy) error {
 func (in *inputs) tempDir(home string) (string, error) {
 	dir, _ := launch.Getenv(in.env, "TMPDIR")
 	if dir == "" {
-		return "/tmp", nil
+		return defaultTemp, nil
 	}
 	fail := func(reason string) (string, error) {
 		return "", withHint(fmt.Errorf("TMPDIR %q %s", dir, reason), "set TMPDIR to a directory of its own, or unset it to use /tmp")

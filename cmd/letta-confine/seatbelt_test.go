@@ -333,6 +333,25 @@ func TestSeatbeltPlanGolden(t *testing.T) {
 	}
 }
 
+// TestSeatbeltAncestors: that the directories above the command's cannot be listed
+// is said beforehand.
+func TestSeatbeltAncestors(t *testing.T) {
+	const limit = "\n  limit: unlisted-ancestors\n"
+	m := newMac(t, apply)
+	for _, c := range []struct {
+		flags []string
+		want  bool
+	}{
+		{[]string{"--deny", "%D", "--writable", "%D/own"}, true},
+		{[]string{"--deny", "%D/secret"}, false},
+	} {
+		got := m.run(t, slices.Concat([]string{"plan"}, c.flags, []string{"--", "true"})...)
+		if got.status != 0 || strings.Contains(got.stdout, limit) != c.want {
+			t.Errorf("%q: %+v, want the limit: %v", c.flags, got, c.want)
+		}
+	}
+}
+
 func TestSeatbeltProbe(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
 		{"absent", "", "seatbelt: unusable (seatbelt-absent): this system has no sandbox-exec"},

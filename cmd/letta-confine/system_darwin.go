@@ -50,6 +50,10 @@ func workingDirectory() (string, error) {
 // replaceStdin puts an open file in the place of standard input.
 func replaceStdin(fd int) error { return unix.Dup2(fd, 0) }
 
+// defaultTemp is the temporary directory of who has not set TMPDIR: /tmp leads
+// there, and as root a root that goes through a link is refused.
+const defaultTemp = "/private/tmp"
+
 // oPath is nothing: macOS has no descriptor that opens nothing yet.
 const oPath = 0
 

@@ -46,3 +46,6 @@ func replaceStdin(fd int) error { return unix.Dup3(fd, 0, 0) }
 
 // oPath marks a descriptor that opens nothing yet (open(2)).
 const oPath = unix.O_PATH
+
+// defaultTemp is the temporary directory of who has not set TMPDIR.
+const defaultTemp = "/tmp"

@@ -39,17 +39,18 @@ func PathOf(fd int) (string, error) {
 // Where the kernel does not say, the name stays as it was asked for. Seatbelt
 // folds the case of literal and subpath on a volume that does (orbit#494), so
 // that only how roots lie in one another is missed. A file with several hard
-// links stays too: the kernel may answer with another of its names.
+// links stays too: the kernel may answer with another of its names. Devices, fifos
+// and sockets stay, because opening one can do something.
 func spelled(name string, st *unix.Stat_t, info policy.Info) policy.Info {
 	if firmlink(name) != "" {
 		return policy.Info{Kind: policy.Symlink}
 	}
-	if info.Kind != policy.Dir && st.Nlink > 1 {
+	if info.Kind == policy.Device || info.Kind == policy.Other || info.Kind != policy.Dir && st.Nlink > 1 {
 		return info
 	}
-	// O_EVTONLY does not keep a volume from being unmounted, O_NONBLOCK is for
-	// the sake of fifos.
-	fd, err := unix.Open(name, unix.O_EVTONLY|unix.O_SYMLINK|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	// O_EVTONLY does not keep a volume from being unmounted; O_NONBLOCK and
+	// O_NOCTTY are for what has taken the file's place in the meantime.
+	fd, err := unix.Open(name, unix.O_EVTONLY|unix.O_SYMLINK|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return info
 	}
