@@ -18,6 +18,7 @@ type Plan struct {
 	Checks []bwrap.Check
 	Keep   []int  // descriptors that the command inherits, besides 0, 1 and 2
 	Stderr int    // the descriptor that becomes 2; bubblewrap's own is the supervisor's
+	Root   int    // a descriptor of the host's root directory
 	Mask   uint64 // the signals that the command starts with blocked
 
 	Isolated   bool // the processes of the command are: no keyrings, no new user namespaces
@@ -72,6 +73,7 @@ func (p Plan) Encode() []byte {
 		e.number(uint64(fd))
 	}
 	e.number(uint64(p.Stderr))
+	e.number(uint64(p.Root))
 	e.number(p.Mask)
 	e.number(uint64(p.Report + 1))
 	e.string(p.Started)
@@ -143,6 +145,7 @@ func decode(data []byte) (p Plan, err error) {
 		p.Keep = append(p.Keep, int(d.number()))
 	}
 	p.Stderr = int(d.number())
+	p.Root = int(d.number())
 	p.Mask = d.number()
 	p.Report = int(d.number()) - 1
 	p.Started = d.string()

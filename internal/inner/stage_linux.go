@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/letta-confine/letta-confine/bwrap"
 	"github.com/letta-confine/letta-confine/internal/harden"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
@@ -134,10 +133,8 @@ func confine(p Plan) (Proof, error) {
 	if err := same(".", p.DirID); err != nil {
 		return Proof{}, fmt.Errorf("working directory %q: %w", p.Dir, err)
 	}
-	for _, c := range p.Checks {
-		if err := verify(c); err != nil {
-			return Proof{}, fmt.Errorf("root %q: %w", c.Path, err)
-		}
+	if err := p.verify(); err != nil {
+		return Proof{}, err
 	}
 	for _, r := range p.Again {
 		if err := r.reopen(); err != nil {
@@ -197,48 +194,6 @@ func (r Reopen) reopen() error {
 		return err
 	}
 	return unix.Dup3(fd, r.FD, 0)
-}
-
-// errChanged says that a path no longer leads to what the policy was resolved
-// against: something was renamed or replaced while the sandbox was being set up.
-var errChanged = errors.New("it was replaced while the sandbox was set up")
-
-// errUnmasked says that a denied root can be seen.
-var errUnmasked = errors.New("it is not masked")
-
-// verify looks at a path once, through one descriptor, so that what is compared
-// and the mount it lies on belong together.
-func verify(c bwrap.Check) error {
-	fd, err := unix.Open(c.Path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	var fs unix.Statfs_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return err
-	}
-	if err := unix.Fstatfs(fd, &fs); err != nil {
-		return err
-	}
-	found := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
-	readOnly := fs.Flags&unix.ST_RDONLY != 0
-	if c.State == bwrap.Masked {
-		dir := st.Mode&unix.S_IFMT == unix.S_IFDIR && fs.Type == unix.TMPFS_MAGIC && readOnly
-		null := st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == unix.Mkdev(1, 3) // /dev/null
-		if found == c.ID || !dir && !null {
-			return errUnmasked
-		}
-		return nil
-	}
-	switch {
-	case found != c.ID && (c.State != bwrap.Fixed || c.ID != policy.ID{}):
-		return errChanged
-	case c.State == bwrap.Fixed && !readOnly:
-		return errors.New("it is not on a read-only mount")
-	}
-	return nil
 }
 
 func same(path string, want policy.ID) error {

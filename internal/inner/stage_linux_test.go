@@ -98,9 +98,9 @@ func TestVerifySame(t *testing.T) {
 		{"masked, and replaced by a link", bwrap.Check{Path: dir + "/link", ID: own, State: bwrap.Masked}, errUnmasked},
 		{"masked, and gone", bwrap.Check{Path: dir + "/gone", ID: own, State: bwrap.Masked}, unix.ENOENT},
 		{"masked by another device", bwrap.Check{Path: "/dev/zero", ID: own, State: bwrap.Masked}, errUnmasked},
-		{"masked by /dev/null", bwrap.Check{Path: "/dev/null", ID: own, State: bwrap.Masked}, nil},
+		{"a mask, and the host has another file there", bwrap.Check{Path: "/dev/null", ID: own, State: bwrap.Masked}, errChanged},
 	} {
-		if err := verify(c.check); !errors.Is(err, c.want) {
+		if err := (Plan{Root: hostRoot(t), Checks: []bwrap.Check{c.check}}).verify(); !errors.Is(err, c.want) {
 			t.Errorf("%s: verify = %v, want %v", c.name, err, c.want)
 		}
 	}
@@ -120,7 +120,13 @@ func stepMasks(dir string) int {
 		must(err)
 		return info.ID
 	}
+	// What is mounted from here on is not to be seen through root.
+	runtime.LockOSThread()
+	root, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	must(err)
+	must(unix.Unshare(unix.CLONE_NEWNS))
 	must(unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""))
+	verify := func(c bwrap.Check) error { return Plan{Root: root, Checks: []bwrap.Check{c}}.verify() }
 	sealed, open, file, bound := dir+"/sealed", dir+"/open", dir+"/file", dir+"/bound"
 	before := map[string]policy.ID{}
 	for _, path := range []string{sealed, open, file, bound} {
@@ -134,11 +140,24 @@ func stepMasks(dir string) int {
 	must(unix.Mount(bound, bound, "", unix.MS_BIND, ""))
 	for _, path := range []string{sealed, open, file, bound} {
 		err := verify(bwrap.Check{Path: path, ID: before[path], State: bwrap.Masked})
+		if err != nil {
+			err = errors.Unwrap(err)
+		}
 		fmt.Printf("%s: %v\n", filepath.Base(path), err)
 	}
-	fmt.Printf("changed: %v\n", verify(bwrap.Check{Path: sealed, ID: before[sealed], State: bwrap.Same}))
+	fmt.Printf("changed: %v\n", errors.Unwrap(verify(bwrap.Check{Path: sealed, ID: before[sealed], State: bwrap.Same})))
 	fmt.Printf("bound, same: %v\n", verify(bwrap.Check{Path: bound, ID: before[bound], State: bwrap.Same}))
 	return 0
+}
+
+func hostRoot(t *testing.T) int {
+	t.Helper()
+	fd, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	return fd
 }
 
 func TestVerifyMasks(t *testing.T) {

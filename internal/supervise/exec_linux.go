@@ -15,12 +15,16 @@ import (
 // Exec replaces the launcher by bubblewrap: no process stays that is not
 // bubblewrap's own. What that gives up: a failure of bubblewrap exits with 1 and
 // speaks for itself, the terminal's ^C ends bubblewrap whatever the command does
-// about it, a signal to bubblewrap does not reach the command, and nobody notices
-// a root that is renamed while it is being mounted. It returns on failure only.
+// about it, and a signal to bubblewrap does not reach the command. It returns on
+// failure only.
 func Exec(s Sandbox) error {
 	exe, err := unix.Open("/proc/self/exe", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("opening the launcher's own program: %w", err)
+	}
+	root, err := openRoot()
+	if err != nil {
+		return err
 	}
 	args, err := launch.Memfd("bubblewrap arguments", []byte(strings.Join(s.Args, "\x00")+"\x00"))
 	if err != nil {
@@ -30,7 +34,7 @@ func Exec(s Sandbox) error {
 	if err := unix.PthreadSigmask(unix.SIG_BLOCK, nil, &mask); err != nil {
 		return fmt.Errorf("signal mask: %w", err)
 	}
-	s.Inner.Stderr, s.Inner.Mask = 2, mask.Val[0]
+	s.Inner.Stderr, s.Inner.Mask, s.Inner.Root = 2, mask.Val[0], root
 	plan, err := launch.Memfd("inner plan", s.Inner.Encode())
 	if err != nil {
 		return err
@@ -44,7 +48,7 @@ func Exec(s Sandbox) error {
 			return fmt.Errorf("mount namespace: %w", err)
 		}
 	}
-	keep := append([]int{exe, args, plan}, s.Inner.Keep...)
+	keep := append([]int{exe, args, plan, root}, s.Inner.Keep...)
 	if s.Inner.Report >= 0 {
 		keep = append(keep, s.Inner.Report)
 	}

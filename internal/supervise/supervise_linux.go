@@ -28,7 +28,6 @@ import (
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/inner"
 	"github.com/letta-confine/letta-confine/internal/launch"
-	"github.com/letta-confine/letta-confine/policy"
 )
 
 // readyLimit is how long bubblewrap and the inner stage may take. A thousand
@@ -71,14 +70,6 @@ func Run(s Sandbox) (status int, err error) {
 			relay.stop() // else the launcher ends: that costs a quarter of a millisecond less
 		}
 	}()
-	watch, err := newWatch(s.Inner.Checks)
-	if err != nil {
-		return 0, &StartError{err}
-	}
-	defer watch.close()
-	if err := unchanged(s.Inner.Checks); err != nil {
-		return 0, &StartError{err}
-	}
 	child, err := start(s)
 	if err != nil {
 		return 0, &StartError{err}
@@ -90,7 +81,7 @@ func Run(s Sandbox) (status int, err error) {
 		err = elsewhere(proof)
 	}
 	if err == nil {
-		err = watch.quiet()
+		err = originals(s.Inner.Checks)
 	}
 	if err != nil {
 		return relay.interrupted(), child.abandon(err)
@@ -129,11 +120,11 @@ func elsewhere(proof inner.Proof) error {
 	return nil
 }
 
-// unchanged checks that every root is still what the policy was resolved
-// against. From newWatch on, nothing can change that unseen.
-func unchanged(checks []bwrap.Check) error {
+// originals checks that what the masks hide is still what the policy meant, as
+// the stage has found it too, from its own side.
+func originals(checks []bwrap.Check) error {
 	for _, c := range checks {
-		if c.ID == (policy.ID{}) {
+		if c.State != bwrap.Masked {
 			continue
 		}
 		info, err := hostfs.FS{}.Lstat(c.Path)
@@ -141,7 +132,7 @@ func unchanged(checks []bwrap.Check) error {
 			return err
 		}
 		if info.ID != c.ID {
-			return fmt.Errorf("%w: %q", errMoved, c.Path)
+			return fmt.Errorf("%w: root %q was replaced while the sandbox was set up", inner.ErrRefused, c.Path)
 		}
 	}
 	return nil
@@ -163,9 +154,14 @@ var stageEnv = []string{"GOMAXPROCS=1"}
 // and with no variable of the caller's: one of the command's such as LD_PRELOAD
 // would otherwise act on bubblewrap, outside the sandbox it is about to make.
 func start(s Sandbox) (*child, error) {
-	free := launch.FreeFrom(5, s.Inner.Keep)
-	exeFD, argsFD, planFD, ctlFD, errFD := free[0], free[1], free[2], free[3], free[4]
+	free := launch.FreeFrom(6, s.Inner.Keep)
+	exeFD, argsFD, planFD, ctlFD, errFD, rootFD := free[0], free[1], free[2], free[3], free[4], free[5]
 
+	root, err := openRoot()
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(root)
 	exe, err := unix.Open("/proc/self/exe", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("opening the launcher's own program: %w", err)
@@ -199,7 +195,7 @@ func start(s Sandbox) (*child, error) {
 	}
 	defer unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil)
 
-	s.Inner.Stderr, s.Inner.Mask, s.Inner.Report = errFD, old.Val[0], -1
+	s.Inner.Stderr, s.Inner.Mask, s.Inner.Report, s.Inner.Root = errFD, old.Val[0], -1, rootFD
 	plan, err := launch.Memfd("inner plan", s.Inner.Encode())
 	if err != nil {
 		return nil, err
@@ -214,7 +210,8 @@ func start(s Sandbox) (*child, error) {
 	for _, fd := range s.Inner.Keep {
 		files[fd] = uintptr(fd)
 	}
-	files[exeFD], files[argsFD], files[planFD], files[ctlFD], files[errFD] = uintptr(exe), uintptr(args), uintptr(plan), uintptr(stage), 2
+	files[exeFD], files[argsFD], files[planFD], files[ctlFD], files[errFD], files[rootFD] =
+		uintptr(exe), uintptr(args), uintptr(plan), uintptr(stage), 2, uintptr(root)
 
 	argv := []string{
 		"bwrap", "--args", strconv.Itoa(argsFD), "--",
@@ -229,6 +226,16 @@ func start(s Sandbox) (*child, error) {
 		return nil, fmt.Errorf("starting %q: %w", s.Bwrap, err)
 	}
 	return &child{pid: pid, peer: peer, stderr: stderr}, nil
+}
+
+// openRoot opens the host's root directory for the stage, which compares through
+// it what it sees with what the host has. It never reaches the command.
+func openRoot() (int, error) {
+	fd, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("root directory: %w", err)
+	}
+	return fd, nil
 }
 
 // unshare returns the namespaces that bubblewrap starts in. A privileged launcher
