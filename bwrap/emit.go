@@ -45,6 +45,9 @@ type Host struct {
 	// signals no process of the host's, and none of its own outlives it.
 	Isolate bool
 
+	// Unsupervised is whether nothing of the launcher stays beside bubblewrap.
+	Unsupervised bool
+
 	// ControlFiles are the kernel's control files that exist (ControlFiles).
 	ControlFiles []string
 
@@ -316,8 +319,11 @@ func (e *emitter) privileges(h Host) {
 		}
 	}
 	// With --die-with-parent the command ends with bubblewrap, and bubblewrap
-	// with the supervisor: nothing of a killed launcher stays behind.
-	e.add("--die-with-parent")
+	// with the supervisor: nothing of a killed launcher stays behind. Without a
+	// supervisor that would be the caller, whose end is none of our business.
+	if !h.Unsupervised {
+		e.add("--die-with-parent")
+	}
 }
 
 func enforcement(r policy.Resolved, h Host) policy.Enforcement {
@@ -337,6 +343,9 @@ func enforcement(r policy.Resolved, h Host) policy.Enforcement {
 	}
 	if fifos(r, h.Layered) {
 		e.Gaps = append(e.Gaps, policy.GapFIFO)
+	}
+	if h.Unsupervised {
+		e.Limits = append(e.Limits, "unsupervised")
 	}
 	if !h.Layered || h.Isolate {
 		e.OverDenials = append(e.OverDenials, policy.OverDenial{Name: "processes"}, policy.OverDenial{Name: "nested-user-namespaces"})

@@ -17,6 +17,7 @@
 package landlock
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -111,6 +112,11 @@ type Ruleset struct {
 	Grants   []Grant
 	Siblings int // grants that stand for something beside a root
 
+	// Guarded are the denied and readonly roots and the directories above them.
+	// None of them may be found under the name of something beside them. They
+	// are sorted.
+	Guarded []policy.ID
+
 	// Skipped are the missing roots: nothing is there to grant.
 	Skipped []policy.Root
 
@@ -150,7 +156,12 @@ func New(r policy.Resolved, h Host) (Ruleset, error) {
 			}
 		}
 		e.layers = append(e.layers, l)
+		if l.Access != policy.ReadWrite {
+			e.out.Guarded = append(append(e.out.Guarded, l.Root.Above()...), l.Root.ID)
+		}
 	}
+	slices.SortFunc(e.out.Guarded, byID)
+	e.out.Guarded = slices.Compact(e.out.Guarded)
 	if err := e.subtree("/", policy.Dir, e.layers); err != nil {
 		return Ruleset{}, err
 	}
@@ -164,6 +175,10 @@ func New(r policy.Resolved, h Host) (Ruleset, error) {
 	}
 	e.report()
 	return e.out, nil
+}
+
+func byID(a, b policy.ID) int {
+	return cmp.Or(cmp.Compare(a.Dev, b.Dev), cmp.Compare(a.Ino, b.Ino))
 }
 
 type emitter struct {
@@ -215,6 +230,9 @@ func (e *emitter) subtree(path string, kind policy.Kind, below []*policy.Layer) 
 		// Nothing is below it: a root that would need a directory here is not
 		// there, and cannot come to be, because the directory that holds the
 		// file is granted by entries and the file not replaced.
+		if kind == policy.Device && whole&ll.AccessFSWriteFile != 0 {
+			whole |= ll.AccessFSIoctlDev
+		}
 		e.grant(Grant{Path: path, Rights: whole, ID: id}, kind)
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
@@ -67,7 +68,7 @@ func (rs Ruleset) Restrict() error {
 	}
 	defer unix.Close(fd)
 	for _, g := range rs.Grants {
-		if err := add(fd, g); err != nil {
+		if err := rs.add(fd, g); err != nil {
 			return fmt.Errorf("rule for %q: %w", g.Path, err)
 		}
 	}
@@ -107,7 +108,7 @@ func (rs Ruleset) addOutput(ruleset int) error {
 	return nil
 }
 
-func add(ruleset int, g Grant) error {
+func (rs Ruleset) add(ruleset int, g Grant) error {
 	path, err := unix.Openat2(unix.AT_FDCWD, g.Path, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	})
@@ -118,18 +119,34 @@ func add(ruleset int, g Grant) error {
 		return err
 	}
 	defer unix.Close(path)
-	if g.ID != (policy.ID{}) {
-		var st unix.Stat_t
-		if err := unix.Fstat(path, &st); err != nil {
-			return err
-		}
-		if (policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}) != g.ID {
-			return errChanged
-		}
+	if err := rs.identify(path, g); err != nil {
+		return err
 	}
 	err = ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{AllowedAccess: uint64(g.Rights), ParentFd: path}, 0)
 	if err == unix.EINVAL && g.Optional {
 		return nil // a directory was replaced by a file since it was listed
 	}
 	return err
+}
+
+// identify checks that an opened path is what it was: a root the file that was
+// resolved, and anything beside a root none of the guarded ones, renamed into its
+// place since the directory was listed.
+func (rs Ruleset) identify(fd int, g Grant) error {
+	beside := g.Optional && len(rs.Guarded) > 0
+	if g.ID == (policy.ID{}) && !beside {
+		return nil
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	found := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
+	if g.ID != (policy.ID{}) && found != g.ID {
+		return errChanged
+	}
+	if _, guarded := slices.BinarySearchFunc(rs.Guarded, found, byID); beside && guarded {
+		return errChanged
+	}
+	return nil
 }

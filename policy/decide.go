@@ -80,7 +80,10 @@ func (r *Resolved) fold() {
 		if j := r.holder(root.Path, i); j >= 0 {
 			before = r.roots[j].Access()
 		}
-		if before != root.Access() {
+		// What both Linux backends hide, the private /dev and device nodes
+		// elsewhere, a writable root brings back, whatever the default says.
+		hidden := root.Access() == ReadWrite && (root.Kind == Device || Holds("/dev", root.Path))
+		if before != root.Access() || hidden {
 			r.layers = append(r.layers, Layer{Root: root, Access: root.Access()})
 		}
 	}

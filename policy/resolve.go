@@ -30,7 +30,13 @@ type Root struct {
 	Existing string
 
 	links []string
+	above []ID
 }
+
+// Above returns the identities of the directories above a denied or readonly
+// root, from the nearest to "/", as far as they exist. Whoever grants access to
+// one of them under another name grants access to the root.
+func (r Root) Above() []ID { return r.above }
 
 // Access returns what the policy says of the root itself.
 func (r Root) Access() Access { return r.List.access() }
@@ -130,6 +136,7 @@ func resolveRoot(w *walker, l List, index int, given string) (Root, error) {
 	return Root{
 		List: l, Index: index, Given: given, Path: at.path, Kind: at.info.Kind, ID: at.info.ID,
 		NotDir: at.blocker != "", Blocker: at.blocker, Existing: at.existing, links: at.links,
+		above: w.above(l, at.path),
 	}, nil
 }
 

@@ -135,6 +135,22 @@ func asksForDir(path string) bool {
 	return strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.")
 }
 
+// above returns the identities of the existing directories above a path that
+// was walked. Writable roots have no use for them.
+func (w *walker) above(l List, path string) []ID {
+	if l.access() == ReadWrite {
+		return nil
+	}
+	up := Ancestors(path)
+	ids := make([]ID, 0, len(up))
+	for _, dir := range up {
+		if info := w.seen[dir]; info.Kind == Dir {
+			ids = append(ids, info.ID)
+		}
+	}
+	return ids
+}
+
 // clean removes empty components and "." from an absolute path. It keeps "..",
 // which only walking can resolve.
 func clean(path string) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 
@@ -47,7 +48,7 @@ func (in *inputs) bubblewrap() backend {
 	if err != nil {
 		abi = 0 // bwrap.New then does with a pid namespace what the layer would do
 	}
-	host := bwrap.Host{Privileged: held != 0, Layered: abi > 0, Isolate: in.opts.isolate, Replaceable: hostfs.FS{}.Replaceable, Protect: in.protect(helper)}
+	host := bwrap.Host{Privileged: held != 0, Layered: abi > 0, Isolate: in.opts.isolate, Unsupervised: in.opts.exec, Replaceable: hostfs.FS{}.Replaceable, Protect: in.protect(helper)}
 	if host.Privileged {
 		// CAP_SETPCAP goes to the inner stage, which drops it.
 		for _, c := range harden.Within(append(slices.Clone(harden.Kept), harden.SetPCap), held) {
@@ -65,6 +66,9 @@ func (in *inputs) bubblewrap() backend {
 	plan, err := bwrap.New(in.resolved, host)
 	if err != nil {
 		return fail(err)
+	}
+	if in.opts.exec && len(plan.Create) > 0 {
+		return fail(withHint(fmt.Errorf("--exec: nobody would remove the mount point %q again", plan.Create[0].Path), "create it first, or leave out --exec"))
 	}
 	b := backend{enforcement: plan.Enforcement, skipped: plan.Skipped, native: native{helper: helper, plan: plan}}
 	if abi > 0 {

@@ -21,7 +21,7 @@ type options struct {
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 
 	protect, protectGit                                    []string
-	isolate, newSession, dieWithParent, selfTest           bool
+	isolate, newSession, dieWithParent, selfTest, exec     bool
 	bwrap, chdir, report                                   string
 	allowOverDenial, createWritable, quiet, json, bareWord bool
 	maxSiblings                                            int
@@ -80,6 +80,7 @@ var flags = []flag{
 	{"new-session", true, func(o *options, s string) error { return boolean(&o.newSession, s) }},
 	{"isolate-processes", true, func(o *options, s string) error { return boolean(&o.isolate, s) }},
 	{"die-with-parent", true, func(o *options, s string) error { return boolean(&o.dieWithParent, s) }},
+	{"exec", true, func(o *options, s string) error { return boolean(&o.exec, s) }},
 	{"report", false, func(o *options, s string) error { return text(&o.report, s) }},
 	{"quiet", true, func(o *options, s string) error { return boolean(&o.quiet, s) }},
 	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},

@@ -104,15 +104,23 @@ func (r *report) write(e event) error {
 	if r == nil {
 		return nil
 	}
-	e.Schema = schemaVersion
-	line, err := json.Marshal(e)
+	line, err := e.line()
 	if err != nil {
-		return fmt.Errorf("report: %w", err)
+		return err
 	}
-	if _, err := unix.Write(r.fd, append(line, '\n')); err != nil {
+	if _, err := unix.Write(r.fd, line); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
+}
+
+func (e event) line() ([]byte, error) {
+	e.Schema = schemaVersion
+	line, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return append(line, '\n'), nil
 }
 
 func (r *report) plan(b *backend, made []string) error {
@@ -137,7 +145,7 @@ func planEvent(b *backend) event {
 		}
 		e.Skipped = append(e.Skipped, skipped{root.List.String(), root.Path, reason})
 	}
-	if b.name != "bwrap" {
+	if b.name != "bwrap" || slices.Contains(b.enforcement.Limits, "unsupervised") {
 		e.Exit = "unobserved"
 	}
 	return e

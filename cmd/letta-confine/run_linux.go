@@ -28,6 +28,9 @@ func watched(o *options) (int, error) {
 	if !o.dieWithParent && !o.isolate {
 		return -1, nil
 	}
+	if o.exec {
+		return -1, usageError("--exec leaves nobody to watch the calling process, which --die-with-parent and --isolate-processes need")
+	}
 	parent := unix.Getppid()
 	fd, err := unix.PidfdOpen(parent, 0)
 	if err != nil {
@@ -74,7 +77,7 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	if err := rep.plan(b, paths); err != nil {
 		return 0, err
 	}
-	status, err := supervise.Run(supervise.Sandbox{
+	sandbox := supervise.Sandbox{
 		Bwrap:   b.helper.Path,
 		Args:    b.plan.Args,
 		Private: b.plan.Private,
@@ -82,13 +85,17 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		Inner: inner.Plan{
 			Argv: in.opts.args, Env: launch.Setenv(in.env, marker, b.name),
 			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs, Layer: b.ruleset, Again: in.again,
-			Isolated: in.opts.isolate, NoUserNS: b.ruleset.ABI == 0, NewSession: in.opts.newSession,
+			Isolated: in.opts.isolate, NoUserNS: b.ruleset.ABI == 0, NewSession: in.opts.newSession, Report: -1,
 		},
 		Started: func(p inner.Proof) error {
 			namespace = p.MountNamespace
 			return rep.started(p.MountNamespace)
 		},
-	})
+	}
+	if in.opts.exec {
+		return 0, in.execBwrap(rep, sandbox)
+	}
+	status, err := supervise.Run(sandbox)
 	if failed, ok := errors.AsType[*supervise.StartError](err); ok {
 		return status, &startError{failed}
 	}
@@ -97,6 +104,19 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		rep.exit(status, stay)
 	}
 	return status, err
+}
+
+// execBwrap replaces the launcher by bubblewrap; the stage inside writes what a
+// supervisor would.
+func (in *inputs) execBwrap(rep *report, s supervise.Sandbox) error {
+	if rep != nil {
+		line, err := event{Event: "started", Proof: &proofJSON{inner.Namespace, true}}.line()
+		if err != nil {
+			return err
+		}
+		s.Inner.Report, s.Inner.Started = rep.fd, string(line)
+	}
+	return supervise.Exec(s)
 }
 
 // refresh makes the plan again where the policy was resolved again.

@@ -41,6 +41,7 @@ process
   --new-session             start the command in a session of its own
   --isolate-processes       its own processes and IPC; all end with the command
   --die-with-parent         end the command when the calling process ends
+  --exec                    leave no supervisor beside bubblewrap
 output
   --report FILE|fd:N        write what happened as JSON, one event a line
   --quiet                   no warnings

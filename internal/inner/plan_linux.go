@@ -24,6 +24,11 @@ type Plan struct {
 	NoUserNS   bool // no new user namespaces
 	NewSession bool // the command leads a session of its own
 
+	// Report is where the stage itself writes Started, if there is no
+	// supervisor to do it; -1 for nowhere.
+	Report  int
+	Started string
+
 	// Again are the standard descriptors that must be opened anew, so that they
 	// belong to the sandbox's mounts.
 	Again []Reopen
@@ -31,6 +36,14 @@ type Plan struct {
 	// Layer is the Landlock domain inside the sandbox; none where its ABI is 0.
 	Layer landlock.Ruleset
 }
+
+// Namespace stands in Plan.Started where the name of the sandbox's mount
+// namespace has to be.
+const Namespace = "@mount-namespace@"
+
+// Alone stands in the place of the control socket's number where there is no
+// supervisor.
+const Alone = "-"
 
 // Messages on the control socket. Each is one packet: a letter and a text.
 const (
@@ -60,6 +73,8 @@ func (p Plan) Encode() []byte {
 	}
 	e.number(uint64(p.Stderr))
 	e.number(p.Mask)
+	e.number(uint64(p.Report + 1))
+	e.string(p.Started)
 	e.bool(p.Isolated)
 	e.bool(p.NoUserNS)
 	e.bool(p.NewSession)
@@ -129,6 +144,8 @@ func decode(data []byte) (p Plan, err error) {
 	}
 	p.Stderr = int(d.number())
 	p.Mask = d.number()
+	p.Report = int(d.number()) - 1
+	p.Started = d.string()
 	p.Isolated = d.number() == 1
 	p.NoUserNS = d.number() == 1
 	p.NewSession = d.number() == 1

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -27,9 +28,12 @@ func Main(args []string) int {
 	if len(args) != 2 {
 		return launch.ExitFailure
 	}
-	planFD, err1 := strconv.Atoi(args[0])
-	ctlFD, err2 := strconv.Atoi(args[1])
-	if err1 != nil || err2 != nil {
+	planFD, err := strconv.Atoi(args[0])
+	if err != nil {
+		return launch.ExitFailure
+	}
+	to, err := supervisor(args[1])
+	if err != nil {
 		return launch.ExitFailure
 	}
 	text, err := launch.ReadAll(planFD, maxPlan)
@@ -40,14 +44,12 @@ func Main(args []string) int {
 	if err != nil {
 		return launch.ExitFailure
 	}
-	ctl := control(ctlFD)
 	proof, err := confine(p)
 	if err != nil {
-		ctl.send(msgRefuse, []byte(err.Error()))
+		to.refuse(err)
 		return launch.ExitFailure
 	}
-	ctl.send(msgReady, proof.encode())
-	if kind, _, err := ctl.receive(); err != nil || kind != msgGo {
+	if !to.ready(p, proof) {
 		return launch.ExitFailure // the supervisor is gone, and with it whoever asked
 	}
 	err = launch.Exec(p.Argv, p.Env)
@@ -55,9 +57,58 @@ func Main(args []string) int {
 	if failed, ok := errors.AsType[*launch.ExecError](err); ok {
 		status = failed.Status
 	}
-	ctl.send(msgExec, append([]byte{byte(status)}, err.Error()...))
+	to.execFailed(status, err)
 	return status
 }
+
+// listener is whom the stage tells what becomes of it.
+type listener interface {
+	refuse(err error)                 // the command must not start
+	ready(p Plan, proof Proof) bool   // the command could start: shall it?
+	execFailed(status int, err error) // the command could not be executed
+}
+
+// supervisor returns the listener that the command line names.
+func supervisor(arg string) (listener, error) {
+	if arg == Alone {
+		return alone{}, nil
+	}
+	fd, err := strconv.Atoi(arg)
+	return control(fd), err
+}
+
+func (c control) refuse(err error) { c.send(msgRefuse, []byte(err.Error())) }
+
+func (c control) ready(_ Plan, proof Proof) bool {
+	c.send(msgReady, proof.encode())
+	kind, _, err := c.receive()
+	return err == nil && kind == msgGo
+}
+
+func (c control) execFailed(status int, err error) {
+	c.send(msgExec, append([]byte{byte(status)}, err.Error()...))
+}
+
+// alone is the listener of a stage without supervisor: the user.
+type alone struct{}
+
+func (a alone) refuse(err error) { a.say("bwrap: " + ErrRefused.Error() + ": " + err.Error()) }
+
+func (a alone) ready(p Plan, proof Proof) bool {
+	if p.Report < 0 {
+		return true
+	}
+	line := strings.Replace(p.Started, Namespace, proof.MountNamespace, 1)
+	_, err := unix.Write(p.Report, []byte(line))
+	if err != nil {
+		a.say("report: " + err.Error())
+	}
+	return err == nil
+}
+
+func (a alone) execFailed(_ int, err error) { a.say(err.Error()) }
+
+func (alone) say(text string) { os.Stderr.WriteString("letta-confine: error: " + text + "\n") }
 
 // confine brings the process into the state in which the command starts, and
 // proves it.
@@ -69,8 +120,10 @@ func confine(p Plan) (Proof, error) {
 	if nnp != 1 {
 		return Proof{}, errors.New("no_new_privs is not set")
 	}
-	if err := unix.Dup3(p.Stderr, 2, 0); err != nil {
-		return Proof{}, fmt.Errorf("standard error: %w", err)
+	if p.Stderr != 2 {
+		if err := unix.Dup3(p.Stderr, 2, 0); err != nil {
+			return Proof{}, fmt.Errorf("standard error: %w", err)
+		}
 	}
 	if err := launch.CloseOnExec(p.Keep); err != nil {
 		return Proof{}, err
@@ -153,51 +206,36 @@ var errChanged = errors.New("it was replaced while the sandbox was set up")
 // errUnmasked says that a denied root can be seen.
 var errUnmasked = errors.New("it is not masked")
 
+// verify looks at a path once, through one descriptor, so that what is compared
+// and the mount it lies on belong together.
 func verify(c bwrap.Check) error {
-	switch c.State {
-	case bwrap.Same:
-		return same(c.Path, c.ID)
-	case bwrap.Fixed:
-		return fixed(c)
+	fd, err := unix.Open(c.Path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
 	}
+	defer unix.Close(fd)
 	var st unix.Stat_t
-	if err := unix.Lstat(c.Path, &st); err != nil {
-		return err
-	}
-	if (policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}) == c.ID {
-		return errUnmasked
-	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		var fs unix.Statfs_t
-		if err := unix.Statfs(c.Path, &fs); err != nil {
-			return err
-		}
-		if fs.Type != unix.TMPFS_MAGIC || fs.Flags&unix.ST_RDONLY == 0 {
-			return errUnmasked
-		}
-	case unix.S_IFCHR:
-		if st.Rdev != unix.Mkdev(1, 3) { // /dev/null
-			return errUnmasked
-		}
-	default:
-		return errUnmasked
-	}
-	return nil
-}
-
-// fixed checks a path that must not be written: it lies on a read-only mount.
-func fixed(c bwrap.Check) error {
-	if c.ID != (policy.ID{}) {
-		if err := same(c.Path, c.ID); err != nil {
-			return err
-		}
-	}
 	var fs unix.Statfs_t
-	if err := unix.Statfs(c.Path, &fs); err != nil {
+	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	if fs.Flags&unix.ST_RDONLY == 0 {
+	if err := unix.Fstatfs(fd, &fs); err != nil {
+		return err
+	}
+	found := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
+	readOnly := fs.Flags&unix.ST_RDONLY != 0
+	if c.State == bwrap.Masked {
+		dir := st.Mode&unix.S_IFMT == unix.S_IFDIR && fs.Type == unix.TMPFS_MAGIC && readOnly
+		null := st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == unix.Mkdev(1, 3) // /dev/null
+		if found == c.ID || !dir && !null {
+			return errUnmasked
+		}
+		return nil
+	}
+	switch {
+	case found != c.ID && (c.State != bwrap.Fixed || c.ID != policy.ID{}):
+		return errChanged
+	case c.State == bwrap.Fixed && !readOnly:
 		return errors.New("it is not on a read-only mount")
 	}
 	return nil

@@ -85,10 +85,18 @@ func (l *ledger) path(m sim.Meaning, d sim.Domain, path string) error {
 	case !every && name && !l.reported(sim.Above(path), path, "list", "extend"):
 		return fmt.Errorf("the name %q cannot be changed, and no over-denial says so", path)
 	}
+	if writable && l.tree.Kind(path) == policy.Dir && d.Allows(path, sim.Refer) == l.lists("refer") {
+		return fmt.Errorf("moves into %q are allowed %v, and the over-denial refer is reported %v", path, d.Allows(path, sim.Refer), l.lists("refer"))
+	}
 	if !absent && !kernels {
 		l.leftOpen(d, path, access)
 	}
 	return nil
+}
+
+// lists reports whether an over-denial of that name, for no one place, is reported.
+func (l *ledger) lists(name string) bool {
+	return slices.Contains(l.rs.Enforcement.OverDenials, policy.OverDenial{Name: name})
 }
 
 // leftOpen notes the gaps that a path stands open to. Landlock asks nobody about
@@ -134,7 +142,9 @@ func (l *ledger) reported(dir, path string, names ...string) bool {
 		default:
 			continue
 		}
-		l.used[i], found = true, true
+		found = true
+		// Only what cannot be read bears out that a directory cannot be listed.
+		l.used[i] = l.used[i] || o.Name != "list" || len(names) == 1
 	}
 	return found
 }

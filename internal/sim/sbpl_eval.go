@@ -22,7 +22,7 @@ func (v Verdict) String() string { return [...]string{"deny", "allow", "ambiguou
 
 // SBPL is a Seatbelt profile that can be asked what it decides. It follows what
 // has been published about Seatbelt's behaviour, and nothing of the emitter; no
-// part of it was compared with a Mac.
+// part of it was compared with a Mac. It is for one goroutine at a time.
 type SBPL struct {
 	// FoldCase makes literal, subpath and prefix ignore case, as they do on a
 	// case-insensitive volume; a regex never does (orbit#494).
@@ -42,6 +42,8 @@ type SBPL struct {
 	params               map[string]string
 	rules                int
 	filtered, unfiltered map[string][]*sbplRule // by operation, in the order of the text
+	levels               map[string][]sbplLevel // filled by levelsOf
+	subpaths             map[string]bool        // the texts of subpath filters, for which alone IsFile matters
 }
 
 // sbplParents is the hierarchy of operations: where Seatbelt looks next when no
@@ -140,7 +142,7 @@ func (p *SBPL) Decide(op, path string) Verdict {
 	}
 	q := sbplQuery{path: path, fold: p.FoldCase}
 	v := p.decide(op, q)
-	if p.IsFile != nil && p.IsFile(path) {
+	if p.IsFile != nil && (p.FoldCase || p.subpaths[path]) && p.IsFile(path) {
 		q.selfFile = true
 		if p.decide(op, q) != v {
 			return VerdictAmbiguous
@@ -160,18 +162,37 @@ func (p *SBPL) decide(op string, q sbplQuery) Verdict {
 	}
 	settled := false
 	var verdict Verdict
-	for at := op; at != ""; at = sbplParents[at] {
-		if v, ok := sbplLast(p.filtered[at], q); ok {
+	for _, at := range p.levelsOf(op) {
+		if v, ok := sbplLast(at.filtered, q); ok {
 			if settled && v != verdict {
 				return VerdictAmbiguous
 			}
 			return v
 		}
-		if v, ok := sbplLast(p.unfiltered[at], q); ok && !settled {
+		if v, ok := sbplLast(at.unfiltered, q); ok && !settled {
 			settled, verdict = true, v
 		}
 	}
 	return verdict
+}
+
+// sbplLevel is what the rules say of one operation by name.
+type sbplLevel struct{ filtered, unfiltered []*sbplRule }
+
+// levelsOf returns the levels of an operation and its parents that have rules,
+// and remembers them.
+func (p *SBPL) levelsOf(op string) []sbplLevel {
+	levels, ok := p.levels[op]
+	if ok {
+		return levels
+	}
+	for at := op; at != ""; at = sbplParents[at] {
+		if l := (sbplLevel{p.filtered[at], p.unfiltered[at]}); l.filtered != nil || l.unfiltered != nil {
+			levels = append(levels, l)
+		}
+	}
+	p.levels[op] = levels
+	return levels
 }
 
 func (p *SBPL) decideFlat(op string, q sbplQuery) Verdict {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Reasons for which ParseSBPL refuses a profile. sandbox-exec exits 65 for each:
@@ -143,7 +144,7 @@ type sbplRule struct {
 // does not know is an error, as one unknown form voids a profile.
 func ParseSBPL(text string, params map[string]string) (*SBPL, error) {
 	r := sbplReader{text: text}
-	p := &SBPL{params: params, filtered: make(map[string][]*sbplRule), unfiltered: make(map[string][]*sbplRule)}
+	p := &SBPL{params: params, subpaths: make(map[string]bool), levels: make(map[string][]sbplLevel), filtered: make(map[string][]*sbplRule), unfiltered: make(map[string][]*sbplRule)}
 	for first := true; r.skip(); first = false {
 		e, err := r.expr()
 		if err != nil {
@@ -220,11 +221,14 @@ func (p *SBPL) filter(e sbplExpr, deny bool) (sbplFilter, error) {
 	switch name {
 	case "literal", "subpath", "prefix":
 		f.text, err = p.argument(args)
+		if name == "subpath" {
+			p.subpaths[f.text] = true
+		}
 	case "regex":
 		if len(args) != 1 || args[0].kind != '#' && args[0].kind != '"' {
 			return f, fmt.Errorf("%w: regex wants one pattern", ErrSBPLForm)
 		}
-		f.re, err = regexp.CompilePOSIX(args[0].text)
+		f.re, err = sbplRegexp(args[0].text)
 	case "require-not":
 		if deny {
 			return f, ErrSBPLNot
@@ -260,6 +264,21 @@ func (p *SBPL) filter(e sbplExpr, deny bool) (sbplFilter, error) {
 		return f, fmt.Errorf("%w: filter %q", ErrSBPLForm, name)
 	}
 	return f, err
+}
+
+// sbplRegexps holds compiled patterns. Profiles share theirs, and tests read
+// many thousand profiles.
+var sbplRegexps sync.Map
+
+func sbplRegexp(pattern string) (*regexp.Regexp, error) {
+	if re, ok := sbplRegexps.Load(pattern); ok {
+		return re.(*regexp.Regexp), nil
+	}
+	re, err := regexp.CompilePOSIX(pattern)
+	if err == nil {
+		sbplRegexps.Store(pattern, re)
+	}
+	return re, err
 }
 
 // argument reads the one path of a filter: a string or (param "NAME").

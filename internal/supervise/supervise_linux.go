@@ -28,6 +28,7 @@ import (
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/inner"
 	"github.com/letta-confine/letta-confine/internal/launch"
+	"github.com/letta-confine/letta-confine/policy"
 )
 
 // readyLimit is how long bubblewrap and the inner stage may take. A thousand
@@ -70,6 +71,14 @@ func Run(s Sandbox) (status int, err error) {
 			relay.stop() // else the launcher ends: that costs a quarter of a millisecond less
 		}
 	}()
+	watch, err := newWatch(s.Inner.Checks)
+	if err != nil {
+		return 0, &StartError{err}
+	}
+	defer watch.close()
+	if err := unchanged(s.Inner.Checks); err != nil {
+		return 0, &StartError{err}
+	}
 	child, err := start(s)
 	if err != nil {
 		return 0, &StartError{err}
@@ -81,7 +90,7 @@ func Run(s Sandbox) (status int, err error) {
 		err = elsewhere(proof)
 	}
 	if err == nil {
-		err = originals(s.Inner.Checks)
+		err = watch.quiet()
 	}
 	if err != nil {
 		return relay.interrupted(), child.abandon(err)
@@ -120,12 +129,11 @@ func elsewhere(proof inner.Proof) error {
 	return nil
 }
 
-// originals checks that what the masks hide is still what the policy meant: a
-// directory swapped for another while bubblewrap was mounting would leave the
-// first one, moved elsewhere, in sight.
-func originals(checks []bwrap.Check) error {
+// unchanged checks that every root is still what the policy was resolved
+// against. From newWatch on, nothing can change that unseen.
+func unchanged(checks []bwrap.Check) error {
 	for _, c := range checks {
-		if c.State != bwrap.Masked {
+		if c.ID == (policy.ID{}) {
 			continue
 		}
 		info, err := hostfs.FS{}.Lstat(c.Path)
@@ -133,7 +141,7 @@ func originals(checks []bwrap.Check) error {
 			return err
 		}
 		if info.ID != c.ID {
-			return fmt.Errorf("%w: root %q was replaced while the sandbox was set up", inner.ErrRefused, c.Path)
+			return fmt.Errorf("%w: %q", errMoved, c.Path)
 		}
 	}
 	return nil
@@ -191,7 +199,7 @@ func start(s Sandbox) (*child, error) {
 	}
 	defer unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil)
 
-	s.Inner.Stderr, s.Inner.Mask = errFD, old.Val[0]
+	s.Inner.Stderr, s.Inner.Mask, s.Inner.Report = errFD, old.Val[0], -1
 	plan, err := launch.Memfd("inner plan", s.Inner.Encode())
 	if err != nil {
 		return nil, err

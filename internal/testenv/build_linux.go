@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -92,5 +93,17 @@ func Main(m *testing.M) int {
 			os.RemoveAll(binaries.dir)
 		}
 	}()
+	ownSignals()
 	return m.Run()
+}
+
+// ownSignals makes what the tests start begin with the default for the signals
+// that nohup and a shell's background jobs ignore, wherever the tests themselves
+// were started from.
+func ownSignals() {
+	taken := make(chan os.Signal, 1)
+	signal.Notify(taken, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+	go func() {
+		os.Exit(128 + int((<-taken).(syscall.Signal)))
+	}()
 }
