@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,5 +115,20 @@ func TestCaseChangesNothing(t *testing.T) {
 	}
 	if n == 0 {
 		t.Fatal("no policy was tried")
+	}
+}
+
+// TestCaseAbove: the directories above a root are known, however it is written.
+func TestCaseAbove(t *testing.T) {
+	above := func(given string) []policy.ID {
+		r, err := policy.Resolve(policy.Policy{Denied: []string{given}}, caseTree())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Roots()[0].Above()
+	}
+	want := above("/Users/u/.letta/agents")
+	if got := above("/USERS/u/.Letta/agents"); len(want) != 4 || !slices.Equal(got, want) {
+		t.Errorf("Above = %v, want %v", got, want)
 	}
 }

@@ -93,7 +93,8 @@ func (w *walker) walk(path string) (place, error) {
 			return place{}, err
 		}
 		if info.Name != "" {
-			next = join(at.path, info.Name)
+			next, info.Name = join(at.path, info.Name), ""
+			w.seen[next] = info
 		}
 		if info.Kind != Symlink {
 			at.path, at.info = next, info
