@@ -26,6 +26,7 @@ type native struct {
 	helper  bwrap.Helper
 	plan    bwrap.Plan
 	ruleset landlock.Ruleset // Landlock's own, or the layer inside bubblewrap
+	filter  harden.Options
 }
 
 func (in *inputs) bubblewrap() backend {
@@ -71,6 +72,9 @@ func (in *inputs) bubblewrap() backend {
 		return fail(withHint(fmt.Errorf("--exec: nobody would remove the mount point %q again", plan.Create[0].Path), "create it first, or leave out --exec"))
 	}
 	b := backend{enforcement: plan.Enforcement, skipped: plan.Skipped, native: native{helper: helper, plan: plan}}
+	// Where no Landlock domain forbids to mount, a new user namespace would
+	// bring the right back.
+	b.filter = harden.Options{Privileged: host.Privileged, Keyrings: in.opts.isolate, NoUserNS: in.opts.isolate || abi == 0}
 	if abi > 0 {
 		b.ruleset = landlock.Inside(in.resolved, abi, in.opts.isolate)
 	}
@@ -116,7 +120,8 @@ func (in *inputs) landlock() backend {
 		return backend{err: err}
 	}
 	return backend{
-		enforcement: rs.Enforcement, skipped: rs.Skipped, warnings: in.changeable("Landlock"), native: native{ruleset: rs},
+		enforcement: rs.Enforcement, skipped: rs.Skipped, warnings: in.changeable("Landlock"),
+		native: native{ruleset: rs, filter: harden.Options{Privileged: held != 0}},
 	}
 }
 

@@ -13,17 +13,16 @@ import (
 
 // explanation is what explain says of one path.
 type explanation struct {
-	Path     string       `json:"path"`
-	Resolved string       `json:"resolved"`
-	Read     bool         `json:"read"`
-	Write    bool         `json:"write"`
-	Root     *rootJSON    `json:"root"` // null: the default decided
-	Default  string       `json:"default,omitempty"`
-	Hint     string       `json:"hint,omitempty"`
-	Access   policyAccess `json:"-"`
+	Path     string        `json:"path"`
+	Resolved string        `json:"resolved"`
+	Read     bool          `json:"read"`
+	Write    bool          `json:"write"`
+	Root     *rootJSON     `json:"root"` // null: the default decided
+	Default  string        `json:"default,omitempty"`
+	AliasOf  string        `json:"aliasOf,omitempty"` // the root whose other place the deciding one is
+	Hint     string        `json:"hint,omitempty"`
+	Access   policy.Access `json:"-"`
 }
-
-type policyAccess = policy.Access
 
 // rootJSON names a root as written and as resolved.
 type rootJSON struct {
@@ -41,7 +40,7 @@ func explain(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(o.args) == 0 {
+	if len(o.args) == 0 && !o.risks {
 		return 0, usageError("explain needs a path")
 	}
 	in, err := gather(o)
@@ -56,14 +55,25 @@ func explain(args []string) (int, error) {
 		}
 		all = append(all, e)
 	}
+	var risks []risk
+	if o.risks {
+		risks = in.risks()
+	}
 	if o.json {
-		return 0, printJSON(map[string]any{"schema": schemaVersion, "paths": all})
+		out := map[string]any{"schema": schemaVersion, "paths": all}
+		if o.risks {
+			out["risks"] = risks
+		}
+		return 0, printJSON(out)
 	}
 	for _, e := range all {
 		fmt.Println(e.text())
 		if e.Hint != "" {
 			fmt.Println("  hint: " + e.Hint)
 		}
+	}
+	for _, r := range risks {
+		fmt.Println(r.text())
 	}
 	return 0, nil
 }
@@ -81,6 +91,7 @@ func (in *inputs) explainPath(given string) (explanation, error) {
 	if d.Root == nil {
 		e.Default = d.Access.String()
 	} else {
+		e.AliasOf = in.aliasOf[d.Root.Path]
 		e.Root = &rootJSON{d.Root.List.String(), d.Root.Index, d.Root.Given, d.Root.Path, d.Root.Kind.String()}
 	}
 	if !e.Write && e.Read && in.opts.caches == "none" {
@@ -102,6 +113,9 @@ func (e explanation) text() string {
 		return s + ", by default"
 	}
 	s += fmt.Sprintf(", by %s[%d] %q", e.Root.List, e.Root.Index, e.Root.Given)
+	if e.AliasOf != "" {
+		return s + fmt.Sprintf(", where %q is mounted too", e.AliasOf)
+	}
 	if e.Root.Given != e.Root.Resolved {
 		s += fmt.Sprintf(" (%q)", e.Root.Resolved)
 	}

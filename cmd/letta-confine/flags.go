@@ -20,13 +20,13 @@ type options struct {
 
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 
-	protect, protectGit                                    []string
-	isolate, newSession, dieWithParent, selfTest, exec     bool
-	bwrap, chdir, report                                   string
-	allowOverDenial, createWritable, quiet, json, bareWord bool
-	maxSiblings                                            int
-	keepFDs                                                []int
-	args                                                   []string
+	protect, protectGit                                       []string
+	isolate, newSession, dieWithParent, selfTest, exec, risks bool
+	bwrap, chdir, report                                      string
+	allowOverDenial, createWritable, quiet, json, bareWord    bool
+	maxSiblings                                               int
+	keepFDs                                                   []int
+	args                                                      []string
 }
 
 // value makes a function a flag. One small type serves every flag: what pflag
@@ -83,6 +83,7 @@ var flags = []flag{
 	{"exec", true, func(o *options, s string) error { return boolean(&o.exec, s) }},
 	{"report", false, func(o *options, s string) error { return text(&o.report, s) }},
 	{"quiet", true, func(o *options, s string) error { return boolean(&o.quiet, s) }},
+	{"risks", true, func(o *options, s string) error { return boolean(&o.risks, s) }},
 	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},
 	{"json", true, func(o *options, s string) error { return boolean(&o.json, s) }},
 }

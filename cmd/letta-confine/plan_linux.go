@@ -1,6 +1,9 @@
 package main
 
-import "github.com/letta-confine/letta-confine/internal/harden"
+import (
+	"github.com/letta-confine/letta-confine/bwrap"
+	"github.com/letta-confine/letta-confine/internal/harden"
+)
 
 // describe adds what this system's mechanisms would do.
 func (n native) describe(name string, p *planJSON) {
@@ -8,12 +11,14 @@ func (n native) describe(name string, p *planJSON) {
 	for _, g := range n.ruleset.Grants {
 		p.Rules = append(p.Rules, grantJSON{g.Path, g.Rights.String()})
 	}
+	for _, c := range harden.Kept {
+		p.Capabilities = append(p.Capabilities, c.Name)
+	}
+	p.Filtered = harden.Filtered(n.filter)
 	if name == "landlock" {
-		for _, c := range harden.Kept {
-			p.Capabilities = append(p.Capabilities, c.Name)
-		}
 		return
 	}
+	p.ControlFiles = bwrap.ControlFiles
 	p.Argv = append([]string{n.helper.Path}, n.plan.Args...)
 	for _, root := range n.plan.Create {
 		p.Creates = append(p.Creates, root.Path)

@@ -20,6 +20,8 @@ type planJSON struct {
 	Rules        []grantJSON `json:"rules,omitempty"`
 	Siblings     int         `json:"siblings,omitempty"`
 	Capabilities []string    `json:"capabilities,omitempty"` // kept by a privileged command
+	Filtered     []string    `json:"filtered,omitempty"`     // system calls that fail
+	ControlFiles []string    `json:"controlFiles,omitempty"` // the kernel's, read-only where root could write them
 }
 
 type grantJSON struct {
@@ -115,6 +117,9 @@ func (in *inputs) printPlans(plans []planJSON) {
 		printList("over-denial", p.OverDenials)
 		printList("limit", p.Limits)
 		printList("creates", p.Creates)
+		printWords("capabilities kept, if there are any", p.Capabilities)
+		printWords("system calls refused", p.Filtered)
+		printWords("kernel files read-only for root", p.ControlFiles)
 		for _, s := range p.Skipped {
 			fmt.Printf("  skipped: %s %q: %s\n", s.List, s.Path, s.Reason)
 		}
@@ -134,6 +139,12 @@ func (in *inputs) printPlans(plans []planJSON) {
 func printList(what string, words []string) {
 	for _, w := range words {
 		fmt.Printf("  %s: %s\n", what, w)
+	}
+}
+
+func printWords(what string, words []string) {
+	if len(words) > 0 {
+		fmt.Printf("  %s: %s\n", what, strings.Join(words, " "))
 	}
 }
 

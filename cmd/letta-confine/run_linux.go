@@ -85,7 +85,7 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		Inner: inner.Plan{
 			Argv: in.opts.args, Env: launch.Setenv(in.env, marker, b.name),
 			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs, Layer: b.ruleset, Again: in.again,
-			Isolated: in.opts.isolate, NoUserNS: b.ruleset.ABI == 0, NewSession: in.opts.newSession, Report: -1,
+			Isolated: in.opts.isolate, NoUserNS: b.filter.NoUserNS, NewSession: in.opts.newSession, Report: -1,
 		},
 		Started: func(p inner.Proof) error {
 			namespace = p.MountNamespace

@@ -4,7 +4,7 @@ package main
 // examples.
 const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan [flags] [--json] -- command [argument ...]
-       letta-confine explain [flags] [--json] path ...
+       letta-confine explain [flags] [--risks] [--json] path ...
        letta-confine probe [--self-test] [--json]
        letta-confine version
 
@@ -46,6 +46,7 @@ output
   --report FILE|fd:N        write what happened as JSON, one event a line
   --quiet                   no warnings
   --json                    with plan, explain and probe: print JSON
+  --risks                   with explain: list services that could act for it
   --self-test               with probe: show every attempt and what came of it
 
 exit status: the command's own; 125 the launcher failed and the command never
