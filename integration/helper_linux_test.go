@@ -43,6 +43,7 @@ var calls = map[string]call{
 	"chmod":      {1, func(p []string) error { return chmod(p[0]) }},
 	"chown":      {1, func(p []string) error { return unix.Chown(p[0], os.Getuid(), -1) }},
 	"utimes":     {1, func(p []string) error { return utimes(p[0]) }},
+	"forge":      {1, func(p []string) error { return forge(p[0]) }},
 	"connect":    {1, func(p []string) error { return connect(p[0]) }},
 
 	// These need CAP_SYS_ADMIN; the control makes them in a mount namespace of
@@ -162,4 +163,15 @@ func connect(path string) error {
 	}
 	defer unix.Close(fd)
 	return unix.Connect(fd, &unix.SockaddrUnix{Name: path})
+}
+
+// forge writes a policy that restricts nothing but one file.
+func forge(path string) error {
+	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC|unix.O_CLOEXEC, 0o644)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	_, err = unix.Write(fd, []byte(`{"version":1,"readonlyRoots":["/etc/hostname"]}`))
+	return err
 }
