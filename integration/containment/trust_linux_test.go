@@ -3,6 +3,8 @@ package containment
 import (
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/letta-confine/letta-confine/internal/testenv"
@@ -152,4 +154,33 @@ func later(script string) func(w world) string {
 		}
 		return "not-run"
 	}
+}
+
+// TestReplaceableLauncher: a launcher that the command may replace, where the
+// backend cannot prevent it, is warned about as a policy file is, or the plan
+// names the gap deferred.
+func TestReplaceableLauncher(t *testing.T) {
+	t.Parallel()
+	each(t, false, "launcher trust", "replaceable launcher is told", func(t *testing.T, b box) string {
+		w := attack{}.world(t, b, true)
+		text, err := os.ReadFile(testenv.Launcher(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.tree.WriteProgram("out/launcher", string(text))
+		c := w.command("true")
+		c.Argv[0] = w.tree.Path("out/launcher")
+		c.Argv = slices.DeleteFunc(c.Argv, func(arg string) bool { return arg == "--quiet" })
+		res := c.Run(t)
+		if b.backend == "bwrap" { // which keeps it from being replaced
+			if res.Stderr != "" {
+				t.Errorf("stderr is %q, want nothing", res.Stderr)
+			}
+			return "held"
+		}
+		if !strings.Contains(res.Stderr, "can be changed by the command") && !slices.Contains(w.plan().Gaps, "deferred") {
+			t.Errorf("the launcher can be replaced by the command, and neither a warning (%q) nor a gap says so", res.Stderr)
+		}
+		return "residual inputs"
+	})
 }
