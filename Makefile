@@ -5,7 +5,7 @@ VERSION   ?=
 export CGO_ENABLED = 0
 export GOFLAGS     = -trimpath
 
-.PHONY: build setup test check lint integration fuzz golden bench demo repro cross ci
+.PHONY: build setup test check lint integration containment fuzz golden bench demo repro cross ci
 
 build:
 	$(GO) build -ldflags '-s -w' -o bin/letta-confine ./cmd/letta-confine
@@ -28,6 +28,9 @@ lint: ## each tool is built for this machine, then told to look at another
 
 integration: ## the built launcher on this kernel; on a Mac, Seatbelt
 	$(GO) test -count=1 ./integration/...
+
+containment: setup ## every class of attack and ordinary work, and a table of the verdicts
+	cd integration/containment && CONFINE_REQUIRE=bwrap,landlock,userns,root,tools $(GO) test -count=1 -timeout 10m
 
 fuzz: ## ten seconds a target
 	./.ci/fuzz 10s

@@ -171,7 +171,7 @@ func New(r policy.Resolved, h Host) (Ruleset, error) {
 		}
 	}
 	if !h.Privileged && e.r.Decide("/proc").Access != policy.None {
-		e.grant(Grant{Path: "/proc", Rights: ll.AccessFSWriteFile, Optional: true}, policy.Dir)
+		e.grant(Grant{Path: "/proc", Rights: ll.AccessFSWriteFile | ll.AccessFSTruncate, Optional: true}, policy.Dir)
 	}
 	e.report()
 	return e.out, nil

@@ -12,15 +12,16 @@ import (
 // so reach the host's files through /proc/PID/root; a fifo in a read-only place
 // cannot be written to; no device node is made.
 //
-// With isolate no process outside can be signalled either, from ABI 6 on; without
-// it a command may signal the servers that an earlier one started.
+// With isolate no process outside can be signalled, nor reached by an abstract
+// socket, from ABI 6 on; without it a command may signal and talk to the servers
+// that an earlier one started.
 //
 // It grants and takes nothing back: a denied or readonly root inside a writable
 // place is the mounts' business alone. The paths are opened inside the sandbox.
 func Inside(r policy.Resolved, abi int, isolate bool) Ruleset {
 	rs := Ruleset{ABI: abi, Handled: Handled(abi)}
 	if isolate && abi >= 6 {
-		rs.Scoped = ll.ScopeSignal
+		rs.Scoped = ll.ScopeSignal | ll.ScopeAbstractUnixSocket
 	}
 	everywhere := readRights | ll.AccessFSRefer
 	if r.Default() == policy.ReadWrite {

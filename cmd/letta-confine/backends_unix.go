@@ -5,10 +5,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
 	"github.com/letta-confine/letta-confine/seatbelt"
@@ -165,5 +167,18 @@ func (in *inputs) changeable(mechanism string) (warnings []string) {
 			warnings = append(warnings, fmt.Sprintf("%s %q can be changed by the command, and %s alone cannot prevent it", f.flag, f.given, mechanism))
 		}
 	}
+	if os.Geteuid() == 0 && in.resolved.Default() == policy.ReadWrite {
+		return warnings // the gap "deferred" says it, of every program on the host
+	}
+	// A user's launcher lies where that user cannot write, as a rule.
+	if self, err := os.Executable(); err == nil && in.resolved.Decide(self).Access == policy.ReadWrite && canReplace(self) {
+		warnings = append(warnings, fmt.Sprintf("the launcher %q can be changed by the command, and %s alone cannot prevent it", self, mechanism))
+	}
 	return warnings
+}
+
+// canReplace reports whether the caller's own rights suffice to change a file or
+// to put another in its place.
+func canReplace(path string) bool {
+	return hostfs.FS{}.Replaceable(path) || slices.ContainsFunc(policy.Ancestors(path), hostfs.FS{}.Replaceable)
 }

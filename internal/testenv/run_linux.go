@@ -51,6 +51,10 @@ type Command struct {
 	Stdin io.Reader  // nil for /dev/null
 	Files []*os.File // descriptors from 3
 	Argv  []string
+
+	// Unshare are namespaces (CLONE_NEW...) that the command starts in, new ones.
+	// Nothing propagates out of a mount namespace.
+	Unshare uintptr
 }
 
 // limit ends a command that hangs. The longest, a go build without a cache, takes
@@ -69,6 +73,7 @@ func (c Command) Cmd(ctx context.Context) *exec.Cmd {
 	cmd.Dir = c.Dir
 	cmd.Env = append([]string{"HOME=" + c.Home, "PATH=" + Path, "LANG=C.UTF-8"}, c.Env...)
 	cmd.SysProcAttr = c.User.Attr()
+	cmd.SysProcAttr.Unshareflags = c.Unshare
 	cmd.Stdin = c.Stdin
 	cmd.ExtraFiles = c.Files
 	cmd.WaitDelay = 2 * time.Second
