@@ -94,7 +94,7 @@ func (in *inputs) protect(helper bwrap.Helper) []bwrap.Protected {
 	}
 	return slices.DeleteFunc(list, func(p bwrap.Protected) bool {
 		// What the caller could not change, the command cannot either.
-		return !canReplace(p.Path)
+		return !hostfs.CanReplace(p.Path)
 	})
 }
 

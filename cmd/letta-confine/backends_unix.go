@@ -171,14 +171,8 @@ func (in *inputs) changeable(mechanism string) (warnings []string) {
 		return warnings // the gap "deferred" says it, of every program on the host
 	}
 	// A user's launcher lies where that user cannot write, as a rule.
-	if self, err := os.Executable(); err == nil && in.resolved.Decide(self).Access == policy.ReadWrite && canReplace(self) {
+	if self, err := os.Executable(); err == nil && in.resolved.Decide(self).Access == policy.ReadWrite && hostfs.CanReplace(self) {
 		warnings = append(warnings, fmt.Sprintf("the launcher %q can be changed by the command, and %s alone cannot prevent it", self, mechanism))
 	}
 	return warnings
-}
-
-// canReplace reports whether the caller's own rights suffice to change a file or
-// to put another in its place.
-func canReplace(path string) bool {
-	return hostfs.FS{}.Replaceable(path) || slices.ContainsFunc(policy.Ancestors(path), hostfs.FS{}.Replaceable)
 }

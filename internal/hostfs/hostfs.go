@@ -71,3 +71,29 @@ func (FS) Replaceable(dir string) bool {
 	uid := uint32(unix.Geteuid())
 	return uid == 0 || st.Uid == uid || unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK, unix.AT_EACCESS) == nil
 }
+
+// CanReplace reports whether the caller's own rights suffice to change a file, or
+// to put another in its place by way of a directory above it. Unlike Replaceable,
+// which answers for any entry of a directory, it knows that in a sticky one, such
+// as /tmp, an entry belongs to its owner (unlink(2)).
+func CanReplace(path string) bool {
+	uid := uint32(unix.Geteuid())
+	var child unix.Stat_t
+	if unix.Lstat(path, &child) != nil {
+		return true
+	}
+	if uid == 0 || child.Uid == uid || unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS) == nil {
+		return true
+	}
+	for _, dir := range policy.Ancestors(path) {
+		var st unix.Stat_t
+		if unix.Stat(dir, &st) != nil {
+			return true
+		}
+		if (FS{}).Replaceable(dir) && (st.Mode&unix.S_ISVTX == 0 || st.Uid == uid || child.Uid == uid) {
+			return true
+		}
+		child = st
+	}
+	return false
+}

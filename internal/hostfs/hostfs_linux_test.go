@@ -267,8 +267,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv(stepVar) == "" {
 		os.Exit(m.Run())
 	}
+	can := (FS{}).Replaceable
+	if os.Getenv(stepVar) == "file" {
+		can = CanReplace
+	}
 	for _, dir := range os.Args[1:] {
-		if (FS{}).Replaceable(dir) {
+		if can(dir) {
 			os.Stdout.WriteString("yes ")
 		} else {
 			os.Stdout.WriteString("no ")
@@ -303,6 +307,35 @@ func TestReplaceable(t *testing.T) {
 	}
 }
 
+const nobody = 65534
+
+// askAsNobody has a copy of the test binary in dir answer for the paths as
+// another user.
+func askAsNobody(t *testing.T, dir, step string, paths []string) []string {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := dir + "/self"
+	if err := os.WriteFile(self, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command(self, paths...)
+	run.Env = []string{stepVar + "=" + step}
+	run.Dir = "/"
+	run.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := run.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	got := strings.Fields(string(out))
+	if len(got) != len(paths) {
+		t.Fatalf("answers %q to %d questions", got, len(paths))
+	}
+	return got
+}
+
 // As another user, on directories that root made.
 func TestReplaceableByOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -322,7 +355,6 @@ func TestReplaceableByOthers(t *testing.T) {
 	if err := os.Chmod(top, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	const nobody = 65534
 	var paths, want []string
 	for _, c := range []struct {
 		name     string
@@ -355,26 +387,7 @@ func TestReplaceableByOthers(t *testing.T) {
 	// Below what cannot be searched nothing is known.
 	paths, want = append(paths, top+"/root's, closed/x"), append(want, "yes")
 
-	text, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	self := top + "/self"
-	if err := os.WriteFile(self, text, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	run := exec.Command(self, paths...)
-	run.Env = []string{stepVar + "=1"}
-	run.Dir = "/"
-	run.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	out, err := run.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	got := strings.Fields(string(out))
-	if len(got) != len(want) {
-		t.Fatalf("answers %q to %d questions", got, len(want))
-	}
+	got := askAsNobody(t, top, "1", paths)
 	for i, path := range paths {
 		if got[i] != want[i] {
 			t.Errorf("Replaceable(%q) as another user = %s, want %s", filepath.Base(path), got[i], want[i])
