@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/bwrap"
+	"github.com/letta-confine/letta-confine/internal/harden"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/policy"
 )
@@ -135,10 +136,15 @@ func inhabited(mountNamespace string) bool {
 	return false
 }
 
-// ownProcess reports whether a process can have come from this launcher: it runs
-// as the same user, whatever it did to the owner of its /proc directory
-// (PR_SET_DUMPABLE), or the launcher is root, whose commands can become anyone.
+// ownProcess reports whether a process that cannot be looked at can have come from
+// this launcher: it runs as the same user, whatever it did to the owner of its
+// /proc directory (PR_SET_DUMPABLE), or the launcher is root, whose commands can
+// become anyone. With CAP_SYS_PTRACE the launcher can look at all of those: what
+// is closed to it even so belongs to somebody above.
 func ownProcess(pid string) bool {
+	if held, err := harden.Permitted(); err == nil && held&(1<<unix.CAP_SYS_PTRACE) != 0 {
+		return false
+	}
 	uid := strconv.Itoa(os.Geteuid())
 	if uid == "0" {
 		return true
