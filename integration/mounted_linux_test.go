@@ -70,6 +70,11 @@ func step(what, from, to, options string, uid, gid int) error {
 			return err
 		}
 		return os.Chown(to, uid, gid)
+	case "fold": // ignore case from now on
+		if out, err := exec.Command("chattr", "+F", to).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
 	case "again": // a second mount of what is mounted at from
 		text, err := os.ReadFile("/proc/self/mountinfo")
 		if err != nil {
