@@ -67,7 +67,7 @@ var races = []race{
 		crossFlags,
 		[]string{"home/.decoy/agents/bob/memory/x.md"},
 		0,
-		[]string{"bwrap"},
+		backends,
 	},
 	{
 		"the denied root is renamed, and is a link meanwhile", agents, agents + ".decoy",
@@ -75,7 +75,7 @@ var races = []race{
 		crossFlags,
 		[]string{agents + ".decoy/bob/memory/x.md"},
 		0,
-		[]string{"bwrap"},
+		backends,
 	},
 	{
 		"the denied root is a link to bob", agents, agents + ".decoy",
@@ -83,7 +83,7 @@ var races = []race{
 		crossFlags,
 		[]string{agents + ".decoy/bob/memory/x.md", agents + "/memory/x.md"},
 		0,
-		[]string{"bwrap"},
+		backends,
 	},
 	{
 		"the carve-out is a link to bob", alice, alice + ".decoy",
