@@ -1,0 +1,9 @@
+package integration
+
+import "testing"
+
+// TestKilledBubblewrap: the command ends with bubblewrap, also when that ends
+// while it is still mounting; the supervisor cannot give it a sandbox again.
+func TestKilledBubblewrap(t *testing.T) {
+	eachOn(t, "bwrap", func(t *testing.T, b box) { b.killed(t, 1000, false, theBubblewrap) })
+}
