@@ -7,3 +7,9 @@ import "testing"
 func TestKilledBubblewrap(t *testing.T) {
 	eachOn(t, "bwrap", func(t *testing.T, b box) { b.killed(t, 1000, false, theBubblewrap) })
 }
+
+// TestKilledLauncherAtItsStart: a launcher that is killed while bubblewrap starts
+// leaves nothing of it, and nobody who holds the caller's pipes open.
+func TestKilledLauncherAtItsStart(t *testing.T) {
+	eachOn(t, "bwrap", func(t *testing.T, b box) { b.killed(t, 2000, false, theLauncher) })
+}
