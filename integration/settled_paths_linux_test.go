@@ -192,3 +192,16 @@ func TestSettled24OverDenials(t *testing.T) {
 		}
 	})
 }
+
+// TestSettled08RootAsBase: "/" as base root is the default. It lists no place in
+// which the launcher would lie.
+func TestSettled08RootAsBase(t *testing.T) {
+	each(t, func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		f := flags{"--base-writable", "/", "--deny", tr.Path(agents)}
+		res := b.run(t, tr, f, testenv.Helper(t), "calls", "append", tr.Path("work/file.txt"), "read", tr.Path(bob+"/memory/x.md"))
+		if want := "ok\n" + hidden.errno(b.backend) + "\n"; res.Stdout != want {
+			t.Errorf("with %q the run gave %+v, want %q", f[:2], res, want)
+		}
+	})
+}
