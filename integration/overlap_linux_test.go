@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -183,5 +186,30 @@ func TestBackgroundProcessKeepsItsMask(t *testing.T) {
 			t.Errorf("the process left behind reads what the host put under its mask: %s, want %s", got, hidden.errno(b.backend))
 		}
 		gone(t, []int{pid})
+	})
+}
+
+// TestStartAtAnEnd: a run starts at some moment while the run that made their
+// missing denied root ends and removes it. Both succeed.
+func TestStartAtAnEnd(t *testing.T) {
+	eachOn(t, "bwrap", func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		testenv.Launcher(t) // or building it would count
+		began := time.Now()
+		b.run(t, tr, flags{"--deny", tr.Path("out/later/deep")}, "true")
+		span := time.Since(began) // of one run
+		for i := range testenv.Count(t, "CONFINE_STARTS", 150) {
+			f := flags{"--deny", tr.Path(fmt.Sprintf("work/later-%d/deep", i))}
+			var wait sync.WaitGroup
+			for delay := range 2 {
+				wait.Go(func() {
+					time.Sleep(time.Duration(delay) * rand.N(span*3/2))
+					if res := b.run(t, tr, f, "true"); res.Status != 0 || res.Stderr != "" {
+						t.Errorf("run %d of pair %d gave %+v, want success", delay, i, res)
+					}
+				})
+			}
+			wait.Wait()
+		}
 	})
 }

@@ -67,7 +67,7 @@ var races = []race{
 		crossFlags,
 		[]string{"home/.decoy/agents/bob/memory/x.md"},
 		0,
-		[]string{"bwrap"},
+		backends,
 	},
 	{
 		"the denied root is renamed, and is a link meanwhile", agents, agents + ".decoy",
@@ -75,7 +75,7 @@ var races = []race{
 		crossFlags,
 		[]string{agents + ".decoy/bob/memory/x.md"},
 		0,
-		[]string{"bwrap"},
+		backends,
 	},
 	{
 		"the denied root is a link to bob", agents, agents + ".decoy",
@@ -83,7 +83,7 @@ var races = []race{
 		crossFlags,
 		[]string{agents + ".decoy/bob/memory/x.md", agents + "/memory/x.md"},
 		0,
-		[]string{"bwrap"},
+		backends,
 	},
 	{
 		"the carve-out is a link to bob", alice, alice + ".decoy",
@@ -143,8 +143,8 @@ func (r race) during(t *testing.T, tr *testenv.Tree, f func()) {
 // user take together; most of the windows are shorter than a millisecond.
 func TestRaces(t *testing.T) {
 	const least = 3 // of refusals and starts in each race, or nothing was raced
-	span := testenv.Span(t, "CONFINE_RACE", 2500*time.Millisecond) / time.Duration(len(races))
-	for _, r := range races {
+	span := testenv.Span(t, "CONFINE_RACE", 2500*time.Millisecond) / time.Duration(len(races)+len(decoys))
+	for _, r := range append(races, decoys...) {
 		t.Run(r.name, func(t *testing.T) {
 			eachOf(t, r.on, users, func(t *testing.T, b box) {
 				tr := testenv.NewTree(t, b.user)
