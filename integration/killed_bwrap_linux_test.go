@@ -9,7 +9,8 @@ func TestKilledBubblewrap(t *testing.T) {
 }
 
 // TestKilledLauncherAtItsStart: a launcher that is killed while bubblewrap starts
-// leaves nothing of it, and nobody who holds the caller's pipes open.
+// leaves nothing of itself and of the command. Of bubblewrap it can leave a child
+// that waits for good, which is a limit.
 func TestKilledLauncherAtItsStart(t *testing.T) {
 	eachOn(t, "bwrap", func(t *testing.T, b box) { b.killed(t, 1000, false, theLauncher) })
 }

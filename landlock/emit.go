@@ -295,6 +295,9 @@ func (e *emitter) entries(dir string, layers []*policy.Layer, whole Rights) erro
 		name, _, _ := strings.Cut(strings.TrimPrefix(l.Root.Path, prefix), "/")
 		towards[name] = append(towards[name], l)
 	}
+	if err := listed(prefix, entries, layers); err != nil {
+		return err
+	}
 	e.out.Grants = slices.Grow(e.out.Grants, len(entries))
 	for _, entry := range entries {
 		path := prefix + entry.Name
@@ -311,6 +314,28 @@ func (e *emitter) entries(dir string, layers []*policy.Layer, whole Rights) erro
 				return fmt.Errorf("%w: more than %d", ErrSiblings, e.h.MaxSiblings)
 			}
 			e.grant(Grant{Path: path, Rights: e.rights(path), Optional: true}, entry.Kind)
+		}
+	}
+	return nil
+}
+
+// errName says that a directory has no entry of the name under which a root was
+// found: it was renamed, or the directory does not tell upper from lower case, and
+// the entry with the other spelling would be granted as something beside it.
+var errName = errors.New("it is not listed under that name")
+
+// listed checks that every root that exists, or a directory on the way to it, is
+// among the entries by the name that leads to it.
+func listed(prefix string, entries []Entry, layers []*policy.Layer) error {
+	names := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		names[e.Name] = true
+	}
+	for _, l := range layers {
+		name, _, _ := strings.Cut(strings.TrimPrefix(l.Root.Path, prefix), "/")
+		exists := l.Root.Kind != policy.Missing || policy.Holds(prefix+name, l.Root.Existing)
+		if exists && !names[name] {
+			return fmt.Errorf("%q: %w", prefix+name, errName)
 		}
 	}
 	return nil

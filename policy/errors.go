@@ -18,6 +18,7 @@ var (
 	ErrLink       = errors.New("path goes through a symlink that the command could have planted")
 	ErrLoop       = errors.New("too many symlinks")
 	ErrNotDir     = errors.New("not a directory")
+	ErrTooLong    = errors.New("path is longer than the kernel takes")
 	ErrDotDot     = errors.New(`".." follows a directory that does not exist`)
 )
 

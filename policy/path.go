@@ -59,6 +59,10 @@ func upward(p string) func(yield func(string) bool) {
 	}
 }
 
+// maxPath is the longest path that the kernel takes (PATH_MAX without the NUL,
+// include/uapi/linux/limits.h).
+const maxPath = 4095
+
 // checkLiteral refuses what no root can be, however it was given.
 //
 //lint:ignore ST1008 the hint belongs to the error and is read after it
@@ -68,6 +72,8 @@ func checkLiteral(path string) (err error, hint string) {
 		return ErrEmpty, "give the absolute path of a file or directory"
 	case strings.IndexByte(path, 0) >= 0:
 		return ErrNUL, "no file name can hold one"
+	case len(path) > maxPath:
+		return ErrTooLong, "no call can name it, and nothing could be confined to it or kept from it"
 	case path[0] != '/':
 		return ErrRelative, "write the whole path, starting with /"
 	}

@@ -127,6 +127,9 @@ func resolveRoot(w *walker, l List, index int, given string) (Root, error) {
 	if err != nil {
 		return fail(err, "")
 	}
+	if len(at.path) > maxPath {
+		return fail(ErrTooLong, "")
+	}
 	if l == Denied && at.path == "/" {
 		return fail(ErrDeniedRoot, "deny the directories that hold what must not be read")
 	}

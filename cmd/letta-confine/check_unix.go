@@ -44,7 +44,7 @@ func (in *inputs) check() error {
 // listed, that makes a canonical path writable.
 func (in *inputs) listedWritable(path string) *policy.Root {
 	d := in.resolved.Decide(path)
-	if d.Access != policy.ReadWrite || d.Root == nil || slices.Contains(in.implied, d.Root.Given) {
+	if d.Access != policy.ReadWrite || d.Root == nil || d.Root.Path == "/" || slices.Contains(in.implied, d.Root.Given) {
 		return nil
 	}
 	return d.Root

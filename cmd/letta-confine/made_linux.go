@@ -28,6 +28,9 @@ type made struct {
 	locks map[string]int
 }
 
+// errRemoved says that a mount point that was there is not there any more.
+var errRemoved = errors.New("it was removed or replaced while the sandbox was set up")
+
 // lock takes a shared lock on every masked directory, held by the supervisor
 // while it runs. A run that finds one of them in use leaves it. The directory must
 // still be what it was when the lock is had, or another run has just removed it.
@@ -48,10 +51,10 @@ func (m *made) lock(checks []bwrap.Check) error {
 		if err := unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB); err != nil && err != unix.EWOULDBLOCK {
 			continue // a file system without locks: no run that locks can have made it
 		} else if err == unix.EWOULDBLOCK {
-			return fmt.Errorf("denied root %q is being removed by another run", c.Path)
+			return fmt.Errorf("denied root %q: %w", c.Path, errRemoved)
 		}
 		if info, err := (hostfs.FS{}).Lstat(c.Path); err != nil || info.ID != c.ID {
-			return fmt.Errorf("denied root %q was removed or replaced while the sandbox was set up", c.Path)
+			return fmt.Errorf("denied root %q: %w", c.Path, errRemoved)
 		}
 	}
 	return nil
@@ -68,6 +71,28 @@ func (m *made) note(paths []string) {
 	}
 }
 
+// toMake lists the directories that do not exist on the way to the roots, the
+// topmost first.
+func toMake(needed []policy.Root) []string {
+	var paths []string
+	for _, root := range needed {
+		for _, dir := range slices.Backward(append([]string{root.Path}, policy.Ancestors(root.Path)...)) {
+			if !policy.Holds(dir, root.Existing) && !slices.Contains(paths, dir) {
+				paths = append(paths, dir)
+			}
+		}
+	}
+	return paths
+}
+
+// unlock gives the locks back.
+func (m *made) unlock() {
+	for _, fd := range m.locks {
+		unix.Close(fd)
+	}
+	m.locks = nil
+}
+
 // release removes what was made, where that is safe, gives the locks back, and
 // returns the directories that stay. mountNamespace is that of the sandbox, or ""
 // if none came to stand.
@@ -79,10 +104,8 @@ func (m *made) release(mountNamespace string) (stay []string) {
 		}
 	}
 	slices.Reverse(stay)
-	for _, fd := range m.locks {
-		unix.Close(fd)
-	}
-	m.locks, m.paths = nil, nil
+	m.unlock()
+	m.paths = nil
 	return stay
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -32,6 +33,13 @@ func watched(o *options) (int, error) {
 		return -1, usageError("--exec leaves nobody to watch the calling process, which --die-with-parent and --isolate-processes need")
 	}
 	parent := unix.Getppid()
+	// Whoever started this process shares its session, unless it leads one. A
+	// parent of another session has adopted it: its own has ended.
+	own, _ := unix.Getsid(0)
+	theirs, _ := unix.Getsid(parent)
+	if own != unix.Getpid() && own != theirs {
+		return -1, errors.New("--die-with-parent: the calling process is gone")
+	}
 	fd, err := unix.PidfdOpen(parent, 0)
 	if err != nil {
 		return -1, fmt.Errorf("--die-with-parent: the calling process: %w", err)
@@ -45,9 +53,8 @@ func watched(o *options) (int, error) {
 // start runs the command in b. An error that is a startError left the command
 // unstarted and the launcher as it was.
 func (in *inputs) start(rep *report, b *backend) (int, error) {
-	paths, err := in.create(b.plan.Create)
 	if b.name == "landlock" {
-		if err != nil {
+		if _, err := in.create(nil); err != nil {
 			return 0, err
 		}
 		if err := in.refresh(b); err != nil {
@@ -55,27 +62,19 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		}
 		return 0, in.startLandlock(rep, b)
 	}
+	// The report has what will be made before it is: whatever kills the launcher
+	// in between, no directory is there that it does not name.
+	if err := rep.plan(b, toMake(b.plan.Create)); err != nil {
+		return 0, err
+	}
 	var made made
-	made.note(paths)
 	namespace := ""
 	defer func() { made.release(namespace) }()
-	if err != nil {
+	if err := in.prepare(b, &made); err != nil {
 		return 0, err
-	}
-	if err := in.refresh(b); err != nil {
-		return 0, &startError{err}
-	}
-	if err := made.lock(b.plan.Checks); err != nil {
-		return 0, err
-	}
-	if len(b.plan.Create) > 0 {
-		return 0, fmt.Errorf("%s %q is not there, and was removed again", b.plan.Create[0].List, b.plan.Create[0].Given)
 	}
 	for _, w := range b.warnings {
 		in.warn(w)
-	}
-	if err := rep.plan(b, paths); err != nil {
-		return 0, err
 	}
 	sandbox := supervise.Sandbox{
 		Bwrap:   b.helper.Path,
@@ -105,6 +104,44 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	}
 	return status, err
 }
+
+// prepare makes the mount points that the plan needs and takes the locks. When
+// another run has just removed one that was there a moment ago, it begins anew.
+func (in *inputs) prepare(b *backend, made *made) error {
+	for try := 0; ; try++ {
+		paths, err := in.create(b.plan.Create)
+		made.note(append(made.paths, paths...))
+		if err == nil {
+			if err := in.refresh(b); err != nil {
+				return &startError{err}
+			}
+			err = made.lock(b.plan.Checks)
+		}
+		if err == nil && len(b.plan.Create) == 0 {
+			return nil
+		}
+		again := err == nil || errors.Is(err, errRemoved) || errors.Is(err, unix.ENOENT)
+		if !again || try == prepareTries {
+			if err == nil {
+				err = fmt.Errorf("%s %q is not there, and was removed again", b.plan.Create[0].List, b.plan.Create[0].Given)
+			}
+			return err
+		}
+		made.unlock()
+		time.Sleep(time.Millisecond)
+		if err := in.resolve(); err != nil {
+			return err
+		}
+		b.again(in)
+		if b.err != nil {
+			return &startError{b.err}
+		}
+	}
+}
+
+// prepareTries is how often prepare begins anew. A run that ends removes what it
+// made once.
+const prepareTries = 50
 
 // execBwrap replaces the launcher by bubblewrap; the stage inside writes what a
 // supervisor would.

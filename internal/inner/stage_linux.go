@@ -43,6 +43,15 @@ func Main(args []string) int {
 	if err != nil {
 		return launch.ExitFailure
 	}
+	if _, supervised := to.(control); supervised {
+		// Bubblewrap arms this for its child, a moment late: killed before, it
+		// leaves the child to go on. From here on the supervisor only has to see
+		// that bubblewrap lives.
+		if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+			to.refuse(err)
+			return launch.ExitFailure
+		}
+	}
 	proof, err := confine(p)
 	if err != nil {
 		to.refuse(err)

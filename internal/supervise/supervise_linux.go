@@ -78,6 +78,9 @@ func Run(s Sandbox) (status int, err error) {
 	relay.sandbox(child)
 	proof, err := child.peer.Ready(readyLimit)
 	if err == nil {
+		err = child.alive()
+	}
+	if err == nil {
 		err = elsewhere(proof)
 	}
 	if err == nil {
@@ -274,6 +277,20 @@ func (c *child) abandon(reason error) error {
 		reason = errors.New(text)
 	}
 	return &StartError{reason}
+}
+
+// alive fails if bubblewrap has ended. The stage, which dies with it from before
+// it said that it is ready, would otherwise have missed that.
+func (c *child) alive() error {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, c.pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	if err != nil {
+		return fmt.Errorf("waitid: %w", err)
+	}
+	if info.Signo != 0 {
+		return inner.ErrGone
+	}
+	return nil
 }
 
 // wait waits for bubblewrap and returns its status: the command's own, or 128
