@@ -16,6 +16,7 @@ import (
 	"github.com/letta-confine/letta-confine/internal/inner"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
+	"github.com/letta-confine/letta-confine/profile"
 )
 
 // maxPolicy bounds a policy file; a thousand roots of the longest path fit.
@@ -40,7 +41,21 @@ type inputs struct {
 
 	again []inner.Reopen // standard descriptors to open again inside the sandbox
 
-	cacheDir string // of --caches private; may have to be made
+	makes []making // directories that are made before the command starts
+
+	profile  *profile.Profile // nil without one, and where its switch is off
+	sentinel string           // LETTA_SANDBOX as it was found, or ""
+	printed  policy.Policy    // what --print-policy prints
+	reason   string           // why less is confined than was asked for, or ""
+	warning  string           // the same for people
+	about    about            // of the report
+}
+
+// making is a directory that the launcher makes before the command starts.
+type making struct {
+	flag, path string // path is canonical
+	mode       uint32
+	hint       string
 }
 
 // inputFile is a file that the launcher read.
@@ -71,18 +86,19 @@ func gather(o *options) (*inputs, error) {
 			return nil, err
 		}
 	}
-	if err := in.caches(p); err != nil {
-		return nil, err
+	for _, part := range []func(*policy.Policy) error{in.named, in.helpers, in.temporary, in.caches, in.guard} {
+		if err := part(p); err != nil {
+			return nil, err
+		}
 	}
-	if err := in.guard(p); err != nil {
-		return nil, err
+	in.printed = *p
+	for _, step := range []func() error{in.resolve, in.aliases, in.checkTemporary} {
+		if err := step(); err != nil {
+			return nil, err
+		}
 	}
-	if err := in.resolve(); err != nil {
-		return nil, err
-	}
-	if err := in.aliases(); err != nil {
-		return nil, err
-	}
+	in.sentinel, _ = launch.Getenv(in.env, sentinel)
+	in.env = launch.Unsetenv(in.env, sentinel)
 	return in, in.check()
 }
 
@@ -95,12 +111,12 @@ func (in *inputs) resolve() (err error) {
 // backend needs, and resolves the policy again. It returns what it made on behalf
 // of missing denied and readonly roots.
 func (in *inputs) create(needed []policy.Root) (made []string, err error) {
-	if in.cacheDir == "" && !in.opts.createWritable && len(needed) == 0 {
+	if !in.creates() && len(needed) == 0 {
 		return nil, nil // and what was resolved stands
 	}
-	if in.cacheDir != "" {
-		if _, err := hostfs.Mkdir(in.cacheDir, 0o700); err != nil {
-			return nil, withHint(fmt.Errorf("--caches private: %w", err), "set XDG_CACHE_HOME to a directory that you can write")
+	for _, m := range in.makes {
+		if _, err := hostfs.Mkdir(m.path, m.mode); err != nil {
+			return nil, withHint(fmt.Errorf("%s: %w", m.flag, err), m.hint)
 		}
 	}
 	if in.opts.createWritable {
@@ -122,6 +138,10 @@ func (in *inputs) create(needed []policy.Root) (made []string, err error) {
 	}
 	return made, in.resolve()
 }
+
+// creates reports whether create makes anything that the caller asked for, so that
+// what was resolved does not stand.
+func (in *inputs) creates() bool { return len(in.makes) > 0 || in.opts.createWritable }
 
 // directory finds the physical working directory of the command.
 func (in *inputs) directory() error {

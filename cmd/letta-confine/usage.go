@@ -19,24 +19,28 @@ policy
   --read-only PATH          read and not written
   --writable PATH           read and written
   --restrict-writes         what no root holds is not written
-  --protect PATH            keep what exists there from being changed
-  --protect-git DIR         the same for what git runs or obeys in DIR
-  --caches none|private|host
-                            where build tools may keep their caches
+  --protect PATH  --protect-git DIR  keep what exists there, or what git obeys
+  --deny-helpers            deny the sockets of docker, tmux and the like
+  --caches none|private|host         where build tools may keep their caches
+  --print-policy            print all of this as a policy file, and run nothing
+profile, a policy from flags or from letta-code's variables
+  --profile cross-agent|memory-subagent|workspace
+  --agent-id ID  --parent-agent-id ID  --memory-dir DIR  --home DIR
+  --agents-tree DIR         one more directory of agents to deny (repeats)
+  --workspace DIR  --isolation-root DIR  what is written, and denied around it
+  --honor-letta-default     cross-agent only where LETTA_FS_SANDBOX is set
 backend
-  --backend auto|bwrap|landlock|seatbelt
+  --backend auto|bwrap|landlock|seatbelt  --bwrap PATH
   --prefer strong|fast      with auto: bwrap first, or Landlock if it suffices
-  --require full|contents|any
-                            the least enforcement that is accepted
+  --require full|contents|any        the least enforcement that is accepted
   --on-unavailable fail|run what to do where no backend can confine
   --allow-over-denial       with auto: take Landlock though it refuses too much
-  --bwrap PATH              the bubblewrap to use
-  --missing-denied create|refuse
-                            what to do about a denied root that is not there
+  --missing-denied create|refuse     what to do about a missing denied root
   --create-writable         make missing writable roots
   --max-siblings N          most files that Landlock grants beside the roots
 process
   --chdir DIR               start the command there
+  --tmpdir DIR  --no-tmpdir  where temporary files go, in spite of a profile
   --keep-fd N               let the command inherit a descriptor (repeats)
   --new-session             start the command in a session of its own
   --isolate-processes       its own processes and IPC; all end with the command
