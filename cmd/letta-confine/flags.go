@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/landlock"
 	"github.com/letta-confine/letta-confine/policy"
 	"github.com/letta-confine/letta-confine/profile"
@@ -21,6 +22,8 @@ type options struct {
 
 	profile                             string
 	who                                 profile.Flags // what the profile is about; its Workspace is the mode's too
+	scrubEnv                            bool
+	keepEnv, setEnv                     []string
 	honorLettaDefault, printPolicy      bool
 	tmpdir                              string
 	noTmpdir                            bool
@@ -95,6 +98,15 @@ var flags = []flag{
 	{"chdir", false, func(o *options, s string) error { return text(&o.chdir, s) }},
 	{"tmpdir", false, func(o *options, s string) error { return text(&o.tmpdir, s) }},
 	{"no-tmpdir", true, func(o *options, s string) error { return boolean(&o.noTmpdir, s) }},
+	{"scrub-env", true, func(o *options, s string) error { return boolean(&o.scrubEnv, s) }},
+	{"keep-env", false, func(o *options, s string) error { o.keepEnv = append(o.keepEnv, s); return launch.CheckPattern(s) }},
+	{"env", false, func(o *options, s string) error {
+		if s == "" || s[0] == '=' || strings.IndexByte(s, 0) >= 0 {
+			return errors.New("want NAME=VALUE, or the NAME of a variable of the caller's")
+		}
+		o.setEnv = append(o.setEnv, s)
+		return nil
+	}},
 	{"keep-fd", false, func(o *options, s string) error {
 		fd, err := number(s, 1<<20)
 		if err == nil && fd <= 2 {

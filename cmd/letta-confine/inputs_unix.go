@@ -48,6 +48,7 @@ type inputs struct {
 	printed  policy.Policy    // what --print-policy prints
 	reason   string           // why less is confined than was asked for, or ""
 	warning  string           // the same for people
+	notes    []string         // warnings that wait for a run
 	about    about            // of the report
 }
 
@@ -97,8 +98,7 @@ func gather(o *options) (*inputs, error) {
 			return nil, err
 		}
 	}
-	in.sentinel, _ = launch.Getenv(in.env, sentinel)
-	in.env = launch.Unsetenv(in.env, sentinel)
+	in.environment()
 	return in, in.check()
 }
 

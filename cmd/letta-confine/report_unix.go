@@ -100,7 +100,8 @@ type event struct {
 
 // about is what a plan says of the run beside its backend.
 type about struct {
-	Profile string `json:"profile,omitempty"`
+	Profile  string   `json:"profile,omitempty"`
+	Scrubbed []string `json:"scrubbed,omitempty"` // names of variables, never values
 }
 
 type skipped struct {

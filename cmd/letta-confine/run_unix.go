@@ -74,6 +74,9 @@ func (in *inputs) confine(rep *report) (status int, err error) {
 	if in.again, err = in.checkStdio(); err != nil {
 		return 0, err
 	}
+	for _, note := range in.notes {
+		in.warn(note)
+	}
 	if !in.resolved.Restricts() {
 		reason, warning := in.unrestricted()
 		return in.unconfined(rep, reason, warning+", and the command runs unconfined")

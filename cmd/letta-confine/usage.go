@@ -41,6 +41,8 @@ backend
 process
   --chdir DIR               start the command there
   --tmpdir DIR  --no-tmpdir  where temporary files go, in spite of a profile
+  --scrub-env               withhold variables that look secret
+  --keep-env GLOB  --env NAME=VALUE  keep such ones all the same; set one
   --keep-fd N               let the command inherit a descriptor (repeats)
   --new-session             start the command in a session of its own
   --isolate-processes       its own processes and IPC; all end with the command
