@@ -82,12 +82,7 @@ func gather(o *options) (*inputs, error) {
 		p.Merge(q)
 	}
 	p.Merge(o.listed)
-	if !o.hasPolicy() {
-		if err := in.workspace(p); err != nil {
-			return nil, err
-		}
-	}
-	for _, part := range []func(*policy.Policy) error{in.named, in.helpers, in.temporary, in.caches, in.guard} {
+	for _, part := range []func(*policy.Policy) error{in.mode, in.named, in.helpers, in.temporary, in.caches, in.guard} {
 		if err := part(p); err != nil {
 			return nil, err
 		}
@@ -245,64 +240,6 @@ func absolute(path string) string {
 		return path
 	}
 	return dir + "/" + path
-}
-
-// workspace is the policy without a policy: the current and the temporary
-// directory are written, everything is read.
-func (in *inputs) workspace(p *policy.Policy) error {
-	const hint = "start in the directory that the command works on, or say what it may write with --restrict-writes --writable DIR"
-	home, _ := launch.Getenv(in.env, "HOME")
-	if home != "" {
-		home = canonicalOr(home)
-	}
-	switch {
-	case in.cwd == "/":
-		return withHint(errors.New(`the working directory is "/", and all of it would be writable`), hint)
-	case home != "" && home != "/" && policy.Holds(in.cwd, home):
-		return withHint(fmt.Errorf("the working directory %q holds your home directory, and all of it would be writable", in.cwd), hint)
-	}
-	tmp, err := in.tempDir(home)
-	if err != nil {
-		return err
-	}
-	p.RestrictWrites = true
-	for _, dir := range []string{in.cwd, tmp} {
-		if err := p.Add(policy.Writable, dir); err != nil {
-			return err
-		}
-		in.implied = append(in.implied, dir)
-	}
-	return nil
-}
-
-// tempDir returns the temporary directory that the command will use.
-func (in *inputs) tempDir(home string) (string, error) {
-	dir, _ := launch.Getenv(in.env, "TMPDIR")
-	if dir == "" {
-		return defaultTemp, nil
-	}
-	fail := func(reason string) (string, error) {
-		return "", withHint(fmt.Errorf("TMPDIR %q %s", dir, reason), "set TMPDIR to a directory of its own, or unset it to use /tmp")
-	}
-	if !filepath.IsAbs(dir) {
-		return fail("is not absolute")
-	}
-	path, err := policy.Canonical(dir, hostfs.FS{})
-	if err != nil {
-		return fail(fmt.Sprintf("cannot be resolved: %v", err))
-	}
-	info, err := hostfs.FS{}.Lstat(path)
-	switch {
-	case err != nil || info.Kind != policy.Dir:
-		return fail("is not a directory")
-	case path == "/":
-		return fail(`is "/"`)
-	case home != "" && policy.Holds(path, home):
-		return fail("holds your home directory")
-	case path != in.cwd && policy.Holds(path, in.cwd):
-		return fail("holds the working directory")
-	}
-	return path, nil
 }
 
 // canonicalOr is policy.Canonical where failing must not end the run.

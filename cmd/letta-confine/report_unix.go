@@ -100,6 +100,7 @@ type event struct {
 
 // about is what a plan says of the run beside its backend.
 type about struct {
+	Mode     string   `json:"mode,omitempty"` // of --mode or --preset
 	Profile  string   `json:"profile,omitempty"`
 	Scrubbed []string `json:"scrubbed,omitempty"` // names of variables, never values
 }

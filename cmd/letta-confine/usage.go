@@ -8,9 +8,8 @@ const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine probe [--self-test] [--json]
        letta-confine version
 
-Runs a command that can read and write only what a policy lets it. Without a
-policy flag the command may write the current directory and the temporary
-directory, and read everything.
+Runs a command that can read and write only what a policy lets it; without one,
+what the mode workspace-write does: write here and to the temporary directory.
 
 policy
   --policy FILE|-|fd:N      read a policy file (repeats; lists add up)
@@ -23,7 +22,9 @@ policy
   --deny-helpers            deny the sockets of docker, tmux and the like
   --caches none|private|host         where build tools may keep their caches
   --print-policy            print all of this as a policy file, and run nothing
-profile, a policy from flags or from letta-code's variables
+mode, or the preset that names it; or a profile, from letta-code's variables too
+  --mode read-only|workspace-write|danger-full-access
+  --preset read-only|workspace-write|danger-full-access
   --profile cross-agent|memory-subagent|workspace
   --agent-id ID  --parent-agent-id ID  --memory-dir DIR  --home DIR
   --agents-tree DIR         one more directory of agents to deny (repeats)
