@@ -21,6 +21,7 @@
 package profile
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -168,6 +169,9 @@ func (b *builder) deny(path string) error {
 func (b *builder) canonical(path string) (string, error) {
 	canonical, err := policy.Canonical(path, b.FS)
 	if err != nil {
+		if cause := errors.Unwrap(err); cause != nil {
+			err = cause // without the path, which is named here
+		}
 		return "", fmt.Errorf("profile %s: %q: %w", b.p.Name, path, err)
 	}
 	return canonical, nil

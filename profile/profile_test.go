@@ -18,7 +18,7 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allowed := []string{"fmt", "strings", "github.com/letta-confine/letta-confine/policy"}
+	allowed := []string{"errors", "fmt", "strings", "github.com/letta-confine/letta-confine/policy"}
 	imports := strings.Fields(string(out))
 	if len(imports) == 0 {
 		t.Fatal("go list names no import of package profile")

@@ -20,15 +20,15 @@ type options struct {
 	policies []string      // --policy, as written
 	listed   policy.Policy // the roots given by flags
 
-	profile                             string
-	who                                 profile.Flags // what the profile is about; its Workspace is the mode's too
-	mode, preset                        string
-	scrubEnv                            bool
-	keepEnv, setEnv                     []string
-	honorLettaDefault, printPolicy      bool
-	tmpdir                              string
-	noTmpdir                            bool
-	isolateGiven, dieGiven, denyHelpers bool
+	profile                                        string
+	who                                            profile.Flags // what the profile is about; its Workspace is the mode's too
+	mode, preset                                   string
+	scrubEnv                                       bool
+	keepEnv, setEnv                                []string
+	honorLettaDefault, printPolicy                 bool
+	tmpdir                                         string
+	noTmpdir                                       bool
+	isolateGiven, dieGiven, byDefault, denyHelpers bool
 
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 

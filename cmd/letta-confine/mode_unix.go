@@ -56,7 +56,7 @@ func (in *inputs) workspace(p *policy.Policy) error {
 		what, dir = "--workspace", absolute(given)
 		var err error
 		if path, err = policy.Canonical(dir, hostfs.FS{}); err != nil {
-			return fmt.Errorf("--workspace %q: %w", given, err)
+			return fmt.Errorf("--workspace %q: %w", given, bare(err))
 		}
 		if info, err := (hostfs.FS{}).Lstat(path); err != nil || info.Kind != policy.Dir {
 			return withHint(fmt.Errorf("--workspace %q is not a directory", given), "name the directory that the command works on")

@@ -53,10 +53,10 @@ func (in *inputs) unattended() {
 		return
 	}
 	if !o.isolateGiven {
-		o.isolate = true
+		o.isolate, o.byDefault = true, true
 	}
 	if !o.dieGiven {
-		o.dieWithParent = true
+		o.dieWithParent, o.byDefault = true, true
 	}
 }
 
@@ -160,7 +160,7 @@ func (in *inputs) temporary(*policy.Policy) error {
 	}
 	path, err := policy.Canonical(dir, hostfs.FS{})
 	if err != nil {
-		return fmt.Errorf("%s: %q: %w", flag, dir, err)
+		return fmt.Errorf("%s: %q: %w", flag, dir, bare(err))
 	}
 	in.makes = append(in.makes, making{flag, path, 0o700, "make it yourself, as a directory"})
 	for _, v := range []struct{ name, value string }{
