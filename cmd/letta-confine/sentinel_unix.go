@@ -22,7 +22,7 @@ func (in *inputs) guards() bool { return in.profile != nil && profile.Letta(in.p
 // here and now, whatever the policy denies. A policy that restricts writes is
 // never found in force, because it speaks of places without number.
 func (in *inputs) alreadyConfined() bool {
-	if in.sentinel == "" || !in.guards() || in.resolved.Default() != policy.ReadWrite {
+	if in.sentinel == "" || !in.guards() || in.resolved.Default() != policy.ReadWrite || couldLeave() {
 		return false
 	}
 	for _, root := range in.resolved.Roots() {
@@ -109,9 +109,10 @@ func unwritable(root policy.Root) bool {
 	return refused(err, root.Path, 0o200)
 }
 
-// refused reports whether err shows that the caller has no way to the file. EACCES
-// does not where the mode explains it and the caller may change the mode: an
-// earlier run could have taken the bits away, to be believed.
+// refused reports whether err shows that a sandbox keeps the caller from the file.
+// EACCES does so only where the caller owns the file and its mode allows what was
+// tried: else it is the mode that refuses, and the owner, or an earlier run, can
+// change that.
 func refused(err error, path string, bits uint32) bool {
 	errno, ok := errnoOf(err)
 	if !ok {
@@ -126,7 +127,7 @@ func refused(err error, path string, bits uint32) bool {
 			return false
 		}
 		uid := uint32(unix.Geteuid())
-		return uid != 0 && uid != st.Uid || uint32(st.Mode)&bits == bits
+		return (uid == 0 || uid == st.Uid) && uint32(st.Mode)&bits == bits
 	}
 	return false
 }
