@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -46,10 +47,14 @@ func (in *inputs) named(p *policy.Policy) error {
 
 // unattended applies what goes without saying for a process that nobody watches:
 // it has processes of its own and ends with its caller. Only bubblewrap can do
-// that; who asks for another backend by name goes without.
+// that: who asks for another backend by name, or is where there is none, goes
+// without, and the report says so.
 func (in *inputs) unattended() {
 	o := in.opts
-	if o.exec || (o.backend != "auto" && o.backend != "bwrap") {
+	if o.exec || (o.backend != "auto" && o.backend != "bwrap") || runtime.GOOS != "linux" {
+		if !o.isolateGiven {
+			in.limits = append(in.limits, "processes-shared")
+		}
 		return
 	}
 	if !o.isolateGiven {
