@@ -109,10 +109,8 @@ func (in *inputs) create(needed []policy.Root) (made []string, err error) {
 	if !in.creates() && len(needed) == 0 {
 		return nil, nil // and what was resolved stands
 	}
-	for _, m := range in.makes {
-		if _, err := hostfs.Mkdir(m.path, m.mode); err != nil {
-			return nil, withHint(fmt.Errorf("%s: %w", m.flag, err), m.hint)
-		}
+	if err := in.make(); err != nil {
+		return nil, err
 	}
 	if in.opts.createWritable {
 		for _, root := range in.resolved.Roots() {
@@ -132,6 +130,17 @@ func (in *inputs) create(needed []policy.Root) (made []string, err error) {
 		}
 	}
 	return made, in.resolve()
+}
+
+// make makes the directories that the command's variables name, or that a profile
+// needs.
+func (in *inputs) make() error {
+	for _, m := range in.makes {
+		if _, err := hostfs.Mkdir(m.path, m.mode); err != nil {
+			return withHint(fmt.Errorf("%s: %w", m.flag, err), m.hint)
+		}
+	}
+	return nil
 }
 
 // creates reports whether create makes anything that the caller asked for, so that

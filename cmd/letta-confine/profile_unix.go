@@ -36,9 +36,6 @@ func (in *inputs) named(p *policy.Policy) error {
 	}
 	in.profile = built
 	p.Merge(built.Policy)
-	for _, list := range policy.Lists() {
-		in.implied = append(in.implied, built.Policy.Roots(list)...)
-	}
 	if o.profile == profile.MemorySubagent {
 		in.unattended()
 	}

@@ -170,6 +170,9 @@ func (in *inputs) warn(text string) {
 // unconfined executes the command as it is, after saying so.
 func (in *inputs) unconfined(rep *report, reason, warning string) (int, error) {
 	in.warn(warning)
+	if err := in.make(); err != nil {
+		return 0, err
+	}
 	if err := rep.unconfined(reason); err != nil {
 		return 0, err
 	}

@@ -44,6 +44,9 @@ func (in *inputs) alreadyConfined() bool {
 // leaves what says so in its environment.
 func (in *inputs) unwrapped(rep *report) (int, error) {
 	in.warn("the launcher is confined already: every denied root is out of its reach, and the command runs without another layer")
+	if err := in.make(); err != nil {
+		return 0, err
+	}
 	if err := rep.unconfined("already-confined"); err != nil {
 		return 0, err
 	}
