@@ -99,7 +99,11 @@ func (in *inputs) protect(helper bwrap.Helper) []bwrap.Protected {
 }
 
 func (in *inputs) landlock() backend {
-	if err := in.opts.kept("use bubblewrap"); err != nil {
+	hint := "use bubblewrap"
+	if in.opts.byDefault {
+		hint = "use bubblewrap, or pass --isolate-processes=false --die-with-parent=false to go without what the profile brings"
+	}
+	if err := in.opts.kept(hint); err != nil {
 		return backend{err: err}
 	}
 	abi, err := landlock.ABI()

@@ -44,7 +44,7 @@ func (in *inputs) caches(p *policy.Policy) error {
 		if err != nil {
 			return err
 		}
-		in.cacheDir = folder
+		in.makes = append(in.makes, making{"--caches private", folder, 0o700, "set XDG_CACHE_HOME to a directory that you can write"})
 		for _, v := range cacheVars {
 			in.env = launch.Setenv(in.env, v.name, folder+"/"+v.below)
 		}

@@ -9,14 +9,26 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/landlock"
 	"github.com/letta-confine/letta-confine/policy"
+	"github.com/letta-confine/letta-confine/profile"
 )
 
 // options is the command line.
 type options struct {
 	policies []string      // --policy, as written
 	listed   policy.Policy // the roots given by flags
+
+	profile                                        string
+	who                                            profile.Flags // what the profile is about; its Workspace is the mode's too
+	mode, preset                                   string
+	scrubEnv                                       bool
+	keepEnv, setEnv                                []string
+	honorLettaDefault, printPolicy                 bool
+	tmpdir                                         string
+	noTmpdir                                       bool
+	isolateGiven, dieGiven, byDefault, denyHelpers bool
 
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 
@@ -56,6 +68,24 @@ var flags = []flag{
 	{"read-only", false, func(o *options, s string) error { return o.listed.Add(policy.ReadOnly, s) }},
 	{"writable", false, func(o *options, s string) error { return o.listed.Add(policy.Writable, s) }},
 	{"restrict-writes", true, func(o *options, s string) error { return boolean(&o.listed.RestrictWrites, s) }},
+	{"mode", false, func(o *options, s string) error { return oneOf(&o.mode, s, modes...) }},
+	{"preset", false, func(o *options, s string) error { return oneOf(&o.preset, s, modes...) }},
+	{"profile", false, func(o *options, s string) error { return oneOf(&o.profile, s, profile.Names()...) }},
+	{"agent-id", false, func(o *options, s string) error { return text(&o.who.AgentID, s) }},
+	{"parent-agent-id", false, func(o *options, s string) error { return text(&o.who.ParentAgentID, s) }},
+	{"memory-dir", false, func(o *options, s string) error { return text(&o.who.MemoryDir, s) }},
+	{"agents-tree", false, func(o *options, s string) error {
+		if s == "" {
+			return errors.New("the value is empty")
+		}
+		o.who.AgentsTrees = append(o.who.AgentsTrees, s)
+		return nil
+	}},
+	{"home", false, func(o *options, s string) error { return text(&o.who.Home, s) }},
+	{"workspace", false, func(o *options, s string) error { return text(&o.who.Workspace, s) }},
+	{"isolation-root", false, func(o *options, s string) error { return text(&o.who.IsolationRoot, s) }},
+	{"honor-letta-default", true, func(o *options, s string) error { return boolean(&o.honorLettaDefault, s) }},
+	{"deny-helpers", true, func(o *options, s string) error { return boolean(&o.denyHelpers, s) }},
 	{"protect", false, func(o *options, s string) error { o.protect = append(o.protect, s); return nil }},
 	{"protect-git", false, func(o *options, s string) error { o.protectGit = append(o.protectGit, s); return nil }},
 	{"caches", false, func(o *options, s string) error { return oneOf(&o.caches, s, "none", "private", "host") }},
@@ -69,6 +99,17 @@ var flags = []flag{
 	{"create-writable", true, func(o *options, s string) error { return boolean(&o.createWritable, s) }},
 	{"max-siblings", false, func(o *options, s string) (err error) { o.maxSiblings, err = number(s, 1<<20); return err }},
 	{"chdir", false, func(o *options, s string) error { return text(&o.chdir, s) }},
+	{"tmpdir", false, func(o *options, s string) error { return text(&o.tmpdir, s) }},
+	{"no-tmpdir", true, func(o *options, s string) error { return boolean(&o.noTmpdir, s) }},
+	{"scrub-env", true, func(o *options, s string) error { return boolean(&o.scrubEnv, s) }},
+	{"keep-env", false, func(o *options, s string) error { o.keepEnv = append(o.keepEnv, s); return launch.CheckPattern(s) }},
+	{"env", false, func(o *options, s string) error {
+		if s == "" || s[0] == '=' || strings.IndexByte(s, 0) >= 0 {
+			return errors.New("want NAME=VALUE, or the NAME of a variable of the caller's")
+		}
+		o.setEnv = append(o.setEnv, s)
+		return nil
+	}},
 	{"keep-fd", false, func(o *options, s string) error {
 		fd, err := number(s, 1<<20)
 		if err == nil && fd <= 2 {
@@ -78,15 +119,19 @@ var flags = []flag{
 		return err
 	}},
 	{"new-session", true, func(o *options, s string) error { return boolean(&o.newSession, s) }},
-	{"isolate-processes", true, func(o *options, s string) error { return boolean(&o.isolate, s) }},
-	{"die-with-parent", true, func(o *options, s string) error { return boolean(&o.dieWithParent, s) }},
+	{"isolate-processes", true, func(o *options, s string) error { o.isolateGiven = true; return boolean(&o.isolate, s) }},
+	{"die-with-parent", true, func(o *options, s string) error { o.dieGiven = true; return boolean(&o.dieWithParent, s) }},
 	{"exec", true, func(o *options, s string) error { return boolean(&o.exec, s) }},
+	{"print-policy", true, func(o *options, s string) error { return boolean(&o.printPolicy, s) }},
 	{"report", false, func(o *options, s string) error { return text(&o.report, s) }},
 	{"quiet", true, func(o *options, s string) error { return boolean(&o.quiet, s) }},
 	{"risks", true, func(o *options, s string) error { return boolean(&o.risks, s) }},
 	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},
 	{"json", true, func(o *options, s string) error { return boolean(&o.json, s) }},
 }
+
+// modes are DSH's; each has a preset of the same name.
+var modes = []string{"read-only", "workspace-write", "danger-full-access"}
 
 func boolean(at *bool, s string) (err error) {
 	if *at, err = strconv.ParseBool(s); err != nil {
@@ -163,6 +208,14 @@ func parse(args []string) (*options, error) {
 	return o, nil
 }
 
+// parseRun is parseCommand where --print-policy needs no command.
+func parseRun(args []string) (*options, error) {
+	if o, err := parse(args); err != nil || (o.printPolicy && len(o.args) == 0) {
+		return o, err
+	}
+	return parseCommand(args)
+}
+
 // parseCommand is parse for the faces that run a command.
 func parseCommand(args []string) (*options, error) {
 	o, err := parse(args)
@@ -181,7 +234,7 @@ func parseCommand(args []string) (*options, error) {
 
 // hasPolicy reports whether the command line says anything about roots.
 func (o *options) hasPolicy() bool {
-	if len(o.policies) > 0 || o.listed.RestrictWrites {
+	if len(o.policies) > 0 || o.listed.RestrictWrites || o.profile != "" {
 		return true
 	}
 	for _, l := range policy.Lists() {

@@ -16,6 +16,7 @@ import (
 	"github.com/letta-confine/letta-confine/internal/inner"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
+	"github.com/letta-confine/letta-confine/profile"
 )
 
 // maxPolicy bounds a policy file; a thousand roots of the longest path fit.
@@ -40,7 +41,22 @@ type inputs struct {
 
 	again []inner.Reopen // standard descriptors to open again inside the sandbox
 
-	cacheDir string // of --caches private; may have to be made
+	makes []making // directories that are made before the command starts
+
+	profile  *profile.Profile // nil without one, and where its switch is off
+	sentinel string           // LETTA_SANDBOX as it was found, or ""
+	printed  policy.Policy    // what --print-policy prints
+	reason   string           // why less is confined than was asked for, or ""
+	warning  string           // the same for people
+	notes    []string         // warnings that wait for a run
+	about    about            // of the report
+}
+
+// making is a directory that the launcher makes before the command starts.
+type making struct {
+	flag, path string // path is canonical
+	mode       uint32
+	hint       string
 }
 
 // inputFile is a file that the launcher read.
@@ -66,23 +82,18 @@ func gather(o *options) (*inputs, error) {
 		p.Merge(q)
 	}
 	p.Merge(o.listed)
-	if !o.hasPolicy() {
-		if err := in.workspace(p); err != nil {
+	for _, part := range []func(*policy.Policy) error{in.mode, in.named, in.helpers, in.temporary, in.caches, in.guard} {
+		if err := part(p); err != nil {
 			return nil, err
 		}
 	}
-	if err := in.caches(p); err != nil {
-		return nil, err
+	in.printed = *p
+	for _, step := range []func() error{in.resolve, in.aliases, in.checkTemporary} {
+		if err := step(); err != nil {
+			return nil, err
+		}
 	}
-	if err := in.guard(p); err != nil {
-		return nil, err
-	}
-	if err := in.resolve(); err != nil {
-		return nil, err
-	}
-	if err := in.aliases(); err != nil {
-		return nil, err
-	}
+	in.environment()
 	return in, in.check()
 }
 
@@ -95,13 +106,11 @@ func (in *inputs) resolve() (err error) {
 // backend needs, and resolves the policy again. It returns what it made on behalf
 // of missing denied and readonly roots.
 func (in *inputs) create(needed []policy.Root) (made []string, err error) {
-	if in.cacheDir == "" && !in.opts.createWritable && len(needed) == 0 {
+	if !in.creates() && len(needed) == 0 {
 		return nil, nil // and what was resolved stands
 	}
-	if in.cacheDir != "" {
-		if _, err := hostfs.Mkdir(in.cacheDir, 0o700); err != nil {
-			return nil, withHint(fmt.Errorf("--caches private: %w", err), "set XDG_CACHE_HOME to a directory that you can write")
-		}
+	if err := in.make(); err != nil {
+		return nil, err
 	}
 	if in.opts.createWritable {
 		for _, root := range in.resolved.Roots() {
@@ -122,6 +131,21 @@ func (in *inputs) create(needed []policy.Root) (made []string, err error) {
 	}
 	return made, in.resolve()
 }
+
+// make makes the directories that the command's variables name, or that a profile
+// needs.
+func (in *inputs) make() error {
+	for _, m := range in.makes {
+		if _, err := hostfs.Mkdir(m.path, m.mode); err != nil {
+			return withHint(fmt.Errorf("%s: %w", m.flag, err), m.hint)
+		}
+	}
+	return nil
+}
+
+// creates reports whether create makes anything that the caller asked for, so that
+// what was resolved does not stand.
+func (in *inputs) creates() bool { return len(in.makes) > 0 || in.opts.createWritable }
 
 // directory finds the physical working directory of the command.
 func (in *inputs) directory() error {
@@ -225,64 +249,6 @@ func absolute(path string) string {
 		return path
 	}
 	return dir + "/" + path
-}
-
-// workspace is the policy without a policy: the current and the temporary
-// directory are written, everything is read.
-func (in *inputs) workspace(p *policy.Policy) error {
-	const hint = "start in the directory that the command works on, or say what it may write with --restrict-writes --writable DIR"
-	home, _ := launch.Getenv(in.env, "HOME")
-	if home != "" {
-		home = canonicalOr(home)
-	}
-	switch {
-	case in.cwd == "/":
-		return withHint(errors.New(`the working directory is "/", and all of it would be writable`), hint)
-	case home != "" && home != "/" && policy.Holds(in.cwd, home):
-		return withHint(fmt.Errorf("the working directory %q holds your home directory, and all of it would be writable", in.cwd), hint)
-	}
-	tmp, err := in.tempDir(home)
-	if err != nil {
-		return err
-	}
-	p.RestrictWrites = true
-	for _, dir := range []string{in.cwd, tmp} {
-		if err := p.Add(policy.Writable, dir); err != nil {
-			return err
-		}
-		in.implied = append(in.implied, dir)
-	}
-	return nil
-}
-
-// tempDir returns the temporary directory that the command will use.
-func (in *inputs) tempDir(home string) (string, error) {
-	dir, _ := launch.Getenv(in.env, "TMPDIR")
-	if dir == "" {
-		return defaultTemp, nil
-	}
-	fail := func(reason string) (string, error) {
-		return "", withHint(fmt.Errorf("TMPDIR %q %s", dir, reason), "set TMPDIR to a directory of its own, or unset it to use /tmp")
-	}
-	if !filepath.IsAbs(dir) {
-		return fail("is not absolute")
-	}
-	path, err := policy.Canonical(dir, hostfs.FS{})
-	if err != nil {
-		return fail(fmt.Sprintf("cannot be resolved: %v", err))
-	}
-	info, err := hostfs.FS{}.Lstat(path)
-	switch {
-	case err != nil || info.Kind != policy.Dir:
-		return fail("is not a directory")
-	case path == "/":
-		return fail(`is "/"`)
-	case home != "" && policy.Holds(path, home):
-		return fail("holds your home directory")
-	case path != in.cwd && policy.Holds(path, in.cwd):
-		return fail("holds the working directory")
-	}
-	return path, nil
 }
 
 // canonicalOr is policy.Canonical where failing must not end the run.

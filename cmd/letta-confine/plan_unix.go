@@ -44,10 +44,11 @@ func plan(args []string) (int, error) {
 		return 0, err
 	}
 	if !in.resolved.Restricts() {
+		reason, text := in.unrestricted()
 		if o.json {
-			return 0, printJSON(map[string]any{"schema": schemaVersion, "enforcement": "none", "reason": "nothing-to-restrict"})
+			return 0, printJSON(map[string]any{"schema": schemaVersion, "enforcement": "none", "reason": reason})
 		}
-		fmt.Println("the policy restricts nothing: the command would run unconfined")
+		fmt.Println(text + ": the command would run unconfined")
 		return 0, nil
 	}
 	list := in.backends()
@@ -78,6 +79,7 @@ func (in *inputs) planOf(b *backend) planJSON {
 		return planJSON{event: event{Schema: schemaVersion, Event: "plan", Backend: b.name}, Error: b.err.Error()}
 	}
 	p := planJSON{event: planEvent(b)}
+	p.about = in.about
 	p.Schema = schemaVersion
 	if b.name == "seatbelt" {
 		p.Argv = b.profile.Argv(nil)

@@ -21,7 +21,10 @@ const schemaVersion = 1
 
 // report writes the events of a run, one JSON object a line, each with one
 // write. A nil report writes nothing.
-type report struct{ fd int }
+type report struct {
+	fd    int
+	about about // of the plan event
+}
 
 // openReport opens --report. A file must be regular, reached through no
 // symlink, and out of the command's reach: else a link that an earlier run
@@ -41,7 +44,7 @@ func (in *inputs) openReport() (*report, error) {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
 			return nil, fmt.Errorf("--report %q: %w", where, err)
 		}
-		return &report{fd}, nil
+		return &report{fd, in.about}, nil
 	}
 	dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
 	if err != nil {
@@ -73,7 +76,7 @@ func (in *inputs) openReport() (*report, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("--report %q: %w", where, err)
 	}
-	return &report{fd}, nil
+	return &report{fd, in.about}, nil
 }
 
 // event is any event of a report.
@@ -92,6 +95,14 @@ type event struct {
 	Proof        any       `json:"proof,omitempty"`
 	Code         *int      `json:"code,omitempty"`
 	RunnerFailed *bool     `json:"runnerFailed,omitempty"`
+	about
+}
+
+// about is what a plan says of the run beside its backend.
+type about struct {
+	Mode     string   `json:"mode,omitempty"` // of --mode or --preset
+	Profile  string   `json:"profile,omitempty"`
+	Scrubbed []string `json:"scrubbed,omitempty"` // names of variables, never values
 }
 
 type skipped struct {
@@ -124,8 +135,11 @@ func (e event) line() ([]byte, error) {
 }
 
 func (r *report) plan(b *backend, made []string) error {
+	if r == nil {
+		return nil
+	}
 	e := planEvent(b)
-	e.Created = made
+	e.Created, e.about = made, r.about
 	return r.write(e)
 }
 
@@ -160,5 +174,8 @@ func (r *report) failed(err error) {
 }
 
 func (r *report) unconfined(reason string) error {
-	return r.write(event{Event: "plan", Enforcement: "none", Reason: reason, Exit: "unobserved"})
+	if r == nil {
+		return nil
+	}
+	return r.write(event{Event: "plan", Enforcement: "none", Reason: reason, Exit: "unobserved", about: r.about})
 }

@@ -82,7 +82,7 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		Private: b.plan.Private,
 		Parent:  in.parent, NewSession: in.opts.newSession,
 		Inner: inner.Plan{
-			Argv: in.opts.args, Env: launch.Setenv(in.env, marker, b.name),
+			Argv: in.opts.args, Env: in.childEnv(b.name),
 			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs, Layer: b.ruleset, Again: in.again,
 			Isolated: in.opts.isolate, NoUserNS: b.filter.NoUserNS, NewSession: in.opts.newSession, Report: -1,
 		},
@@ -158,7 +158,7 @@ func (in *inputs) execBwrap(rep *report, s supervise.Sandbox) error {
 
 // refresh makes the plan again where the policy was resolved again.
 func (in *inputs) refresh(b *backend) error {
-	if in.cacheDir == "" && !in.opts.createWritable && len(b.plan.Create) == 0 {
+	if !in.creates() && len(b.plan.Create) == 0 {
 		return nil
 	}
 	b.again(in)
@@ -189,5 +189,5 @@ func (in *inputs) startLandlock(rep *report, b *backend) error {
 	if err := launch.CloseOnExec(in.opts.keepFDs); err != nil {
 		return err
 	}
-	return launch.Exec(in.opts.args, launch.Setenv(in.env, marker, b.name))
+	return launch.Exec(in.opts.args, in.childEnv(b.name))
 }

@@ -38,13 +38,16 @@ func refuseSetID() error {
 
 // confine is the launcher itself.
 func confine(args []string) (int, error) {
-	o, err := parseCommand(args)
+	o, err := parseRun(args)
 	if err != nil {
 		return 0, err
 	}
 	in, err := gather(o)
 	if err != nil {
 		return 0, err
+	}
+	if o.printPolicy {
+		return 0, in.printPolicy()
 	}
 	if err := in.checkCommand(o.args); err != nil {
 		return 0, err
@@ -59,7 +62,6 @@ func confine(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	in.env = launch.Unsetenv(in.env, sentinel)
 	status, err := in.confine(rep)
 	if err != nil {
 		rep.failed(err)
@@ -72,19 +74,46 @@ func (in *inputs) confine(rep *report) (status int, err error) {
 	if in.again, err = in.checkStdio(); err != nil {
 		return 0, err
 	}
+	for _, note := range in.notes {
+		in.warn(note)
+	}
 	if !in.resolved.Restricts() {
-		return in.unconfined(rep, "nothing-to-restrict", "the policy restricts nothing, and the command runs unconfined")
+		reason, warning := in.unrestricted()
+		return in.unconfined(rep, reason, warning+", and the command runs unconfined")
+	}
+	if in.reason != "" {
+		in.warn(in.warning + ", and only the rest of the policy is in force")
+	}
+	if in.alreadyConfined() {
+		return in.unwrapped(rep)
 	}
 	return in.try(rep, in.backends())
 }
 
-// sentinel is the variable by which one harness tells itself that it is
-// confined. Only a run that denies both of its trees may set it; this one cannot
-// know that, so what it inherits does not go on.
+// unrestricted says why there is nothing to confine.
+func (in *inputs) unrestricted() (reason, warning string) {
+	if in.reason != "" {
+		return in.reason, in.warning
+	}
+	return "nothing-to-restrict", "the policy restricts nothing"
+}
+
+// sentinel is the variable by which letta-code tells itself that it is confined,
+// and stops guarding. Only a run under one of its profiles, which deny both of its
+// trees, sets it; what another run inherits does not go on.
 const sentinel = "LETTA_SANDBOX"
 
 // marker names the backend to the command. It is a note, not a proof.
 const marker = "LETTA_CONFINE"
+
+// childEnv is the environment of a command that the backend confines.
+func (in *inputs) childEnv(backend string) []string {
+	env := launch.Setenv(in.env, marker, backend)
+	if in.guards() {
+		env = launch.Setenv(env, sentinel, backend)
+	}
+	return env
+}
 
 // try starts the command in the first backend that works.
 func (in *inputs) try(rep *report, list []backend) (int, error) {
@@ -141,6 +170,9 @@ func (in *inputs) warn(text string) {
 // unconfined executes the command as it is, after saying so.
 func (in *inputs) unconfined(rep *report, reason, warning string) (int, error) {
 	in.warn(warning)
+	if err := in.make(); err != nil {
+		return 0, err
+	}
 	if err := rep.unconfined(reason); err != nil {
 		return 0, err
 	}

@@ -72,7 +72,7 @@ func (in *inputs) startSeatbelt(rep *report, b *backend) (int, error) {
 	if _, err := in.create(nil); err != nil {
 		return 0, err
 	}
-	if in.cacheDir != "" || in.opts.createWritable {
+	if in.creates() {
 		if b.again(in); b.err != nil {
 			return 0, &startError{b.err}
 		}
@@ -81,7 +81,7 @@ func (in *inputs) startSeatbelt(rep *report, b *backend) (int, error) {
 	if err != nil {
 		return 0, &startError{err}
 	}
-	env := launch.Setenv(in.env, marker, b.name)
+	env := in.childEnv(b.name)
 	s := stageOf(in.resolved)
 	if err := seatbelt.Try(sandboxExec, b.profile, s.words(self), env); err != nil {
 		return 0, &startError{seatbeltError(err)}
@@ -207,7 +207,7 @@ func seatbeltStage(args []string) int {
 	}
 	var rep *report
 	if s.report >= 0 {
-		rep = &report{s.report}
+		rep = &report{fd: s.report}
 	}
 	if err == nil {
 		err = s.exec(rep, refused)

@@ -12,6 +12,10 @@ import (
 // lacks (issetugid(2)).
 func raised() bool { return unix.Issetugid() }
 
+// couldLeave reports whether the process could lift a sandbox that it is in. A
+// Seatbelt profile stays for good.
+func couldLeave() bool { return false }
+
 // getcwd asks the kernel; os.Getwd would believe $PWD. It is F_GETPATH of the
 // directory itself: x/sys takes the null that getcwd(3) returns on an error for
 // success.

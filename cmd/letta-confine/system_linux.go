@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/letta-confine/letta-confine/internal/harden"
 )
 
 // raised reports whether the kernel gave the program rights that its caller
@@ -21,6 +23,18 @@ func raised() bool {
 		}
 	}
 	return false
+}
+
+// couldLeave reports whether the process could lift a sandbox that it is in: it has
+// capabilities that no confined command keeps (CAP_SYS_ADMIN takes a mask away), or
+// could gain them from a set-user-id program.
+func couldLeave() bool {
+	nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	if err != nil || nnp != 1 {
+		return true
+	}
+	held, err := harden.Permitted()
+	return err != nil || held&^harden.Mask(harden.Kept) != 0
 }
 
 // atSecure is AT_SECURE of getauxval(3): the kernel gave the program rights that

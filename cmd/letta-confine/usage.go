@@ -8,9 +8,8 @@ const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine probe [--self-test] [--json]
        letta-confine version
 
-Runs a command that can read and write only what a policy lets it. Without a
-policy flag the command may write the current directory and the temporary
-directory, and read everything.
+Runs a command that can read and write only what a policy lets it; without one,
+what the mode workspace-write does: write here and to the temporary directory.
 
 policy
   --policy FILE|-|fd:N      read a policy file (repeats; lists add up)
@@ -19,24 +18,32 @@ policy
   --read-only PATH          read and not written
   --writable PATH           read and written
   --restrict-writes         what no root holds is not written
-  --protect PATH            keep what exists there from being changed
-  --protect-git DIR         the same for what git runs or obeys in DIR
-  --caches none|private|host
-                            where build tools may keep their caches
+  --protect PATH  --protect-git DIR  keep what exists there, or what git obeys
+  --deny-helpers            deny the sockets of docker, tmux and the like
+  --caches none|private|host         where build tools may keep their caches
+  --print-policy            print all of this as a policy file, and run nothing
+mode, or the preset that names it; or a profile, from letta-code's variables too
+  --mode read-only|workspace-write|danger-full-access
+  --preset read-only|workspace-write|danger-full-access
+  --profile cross-agent|memory-subagent|workspace
+  --agent-id ID  --parent-agent-id ID  --memory-dir DIR  --home DIR
+  --agents-tree DIR         one more directory of agents to deny (repeats)
+  --workspace DIR  --isolation-root DIR  what is written, and denied around it
+  --honor-letta-default     cross-agent only where LETTA_FS_SANDBOX is set
 backend
-  --backend auto|bwrap|landlock|seatbelt
+  --backend auto|bwrap|landlock|seatbelt  --bwrap PATH
   --prefer strong|fast      with auto: bwrap first, or Landlock if it suffices
-  --require full|contents|any
-                            the least enforcement that is accepted
+  --require full|contents|any        the least enforcement that is accepted
   --on-unavailable fail|run what to do where no backend can confine
   --allow-over-denial       with auto: take Landlock though it refuses too much
-  --bwrap PATH              the bubblewrap to use
-  --missing-denied create|refuse
-                            what to do about a denied root that is not there
+  --missing-denied create|refuse     what to do about a missing denied root
   --create-writable         make missing writable roots
   --max-siblings N          most files that Landlock grants beside the roots
 process
   --chdir DIR               start the command there
+  --tmpdir DIR  --no-tmpdir  where temporary files go, in spite of a profile
+  --scrub-env               withhold variables that look secret
+  --keep-env GLOB  --env NAME=VALUE  keep such ones all the same; set one
   --keep-fd N               let the command inherit a descriptor (repeats)
   --new-session             start the command in a session of its own
   --isolate-processes       its own processes and IPC; all end with the command

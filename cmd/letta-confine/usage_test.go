@@ -20,8 +20,9 @@ var unlisted = []string{"help"}
 
 var flagWord = regexp.MustCompile(`--[a-z][a-z-]*`)
 
-// flagLine is a line of the usage that describes a flag: "  --name VALUE  text".
-var flagLine = regexp.MustCompile(`(?m)^  --([a-z][a-z-]*)([ =]\S+)?`)
+// flagLine is where the usage describes a flag: "  --name VALUE  text". Several may
+// stand on one line, each after two blanks.
+var flagLine = regexp.MustCompile(`  --([a-z][a-z-]*)([ =]\S+)?`)
 
 func TestUsageNamesEveryFlag(t *testing.T) {
 	described := map[string]string{} // the value's name, by flag
@@ -85,7 +86,7 @@ func TestUsageNamesEveryValue(t *testing.T) {
 func TestParseTakesEveryFlag(t *testing.T) {
 	values := map[string]string{ // what a flag takes that does not take a path
 		"caches": "host", "backend": "landlock", "prefer": "fast", "require": "any", "on-unavailable": "run",
-		"missing-denied": "refuse", "max-siblings": "7", "keep-fd": "3",
+		"missing-denied": "refuse", "profile": "workspace", "mode": "read-only", "preset": "read-only", "max-siblings": "7", "keep-fd": "3",
 	}
 	for _, f := range flags {
 		value := values[f.name]

@@ -14,7 +14,7 @@ import (
 // in the meantime cannot make it create anything elsewhere. It returns the paths
 // that it made, the topmost first, also when it fails half way.
 func Mkdir(path string, mode uint32) (made []string, err error) {
-	dir, err := unix.Open("/", unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	dir, err := unix.Open("/", unix.O_DIRECTORY|unix.O_CLOEXEC|openPath, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: "/", Err: err}
 	}
