@@ -81,6 +81,27 @@ var (
 	ErrRefused = errors.New("the sandbox is not what the policy asks for")
 )
 
+// Await waits until the stage has something to say or the process of a pidfd has
+// ended, for at most the given time. It fails with ErrGone when the process has
+// ended and the stage is silent: what is left of the sandbox may hold the socket
+// open for good.
+func (p Peer) Await(pidfd int, limit time.Duration) error {
+	fds := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}, {Fd: int32(pidfd), Events: unix.POLLIN}}
+	for end := time.Now().Add(limit); ; {
+		_, err := unix.Poll(fds, int(max(time.Until(end), 0).Milliseconds()))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if fds[0].Revents == 0 && fds[1].Revents != 0 {
+			return ErrGone
+		}
+		return nil
+	}
+}
+
 // Ready waits for the stage to be confined, for at most the given time. It fails
 // with ErrGone when the sandbox ends first, with ErrRefused and the reason when
 // the stage found that it must not start the command.

@@ -70,13 +70,15 @@ func Run(s Sandbox) (status int, err error) {
 			relay.stop() // else the launcher ends: that costs a quarter of a millisecond less
 		}
 	}()
+	adopt(true)
 	child, err := start(s)
 	if err != nil {
+		adopt(false)
 		return 0, &StartError{err}
 	}
 	defer child.close()
 	relay.sandbox(child)
-	proof, err := child.peer.Ready(readyLimit)
+	proof, err := child.ready()
 	if err == nil {
 		err = child.alive()
 	}
@@ -89,6 +91,7 @@ func Run(s Sandbox) (status int, err error) {
 	if err != nil {
 		return relay.interrupted(), child.abandon(err)
 	}
+	adopt(false)
 	relay.command(proof.PID, s.NewSession)
 	if s.Parent >= 0 {
 		go child.dieWith(s.Parent)
@@ -146,6 +149,8 @@ type child struct {
 	pid    int
 	peer   inner.Peer
 	stderr int // what bubblewrap itself says
+
+	program string // its path
 }
 
 // stageEnv is the environment of bubblewrap and of the inner stage. The stage does
@@ -228,7 +233,7 @@ func start(s Sandbox) (*child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting %q: %w", s.Bwrap, err)
 	}
-	return &child{pid: pid, peer: peer, stderr: stderr}, nil
+	return &child{pid: pid, peer: peer, stderr: stderr, program: s.Bwrap}, nil
 }
 
 // openRoot opens the host's root directory for the stage, which compares through
@@ -273,10 +278,24 @@ func (c *child) close() {
 func (c *child) abandon(reason error) error {
 	unix.Kill(c.pid, unix.SIGKILL)
 	c.wait()
+	endOrphans(c.program)
+	adopt(false)
 	if text := c.said(); errors.Is(reason, inner.ErrGone) && text != "" {
 		reason = errors.New(text)
 	}
 	return &StartError{reason}
+}
+
+// ready waits for the stage, or for the end of bubblewrap.
+func (c *child) ready() (inner.Proof, error) {
+	// A kernel without pidfds (before Linux 5.3) waits for the stage alone.
+	if pidfd, err := unix.PidfdOpen(c.pid, 0); err == nil {
+		defer unix.Close(pidfd)
+		if err := c.peer.Await(pidfd, readyLimit); err != nil {
+			return inner.Proof{}, err
+		}
+	}
+	return c.peer.Ready(readyLimit)
 }
 
 // alive fails if bubblewrap has ended. The stage, which dies with it from before
