@@ -14,7 +14,10 @@ setup: ## install what the tests need and this machine lacks
 	./.ci/setup
 
 test: setup ## everything; nothing is skipped but, without root, what only root can do
-	CONFINE_REQUIRE=bwrap,landlock,userns,tools$$(test $$(id -u) != 0 || echo ,root) $(GO) test -count=1 -shuffle=on -timeout 10m ./...
+	@rm -f bin/counts && mkdir -p bin
+	CONFINE_COUNTS=$(CURDIR)/bin/counts CONFINE_REQUIRE=bwrap,landlock,userns,tools$$(test $$(id -u) != 0 || echo ,root) \
+		$(GO) test -count=1 -shuffle=on -timeout 10m ./...
+	@cat bin/counts
 
 check: ## what needs neither network, root, user namespaces nor packages; the rest is skipped by name
 	$(GO) test -shuffle=on ./...
