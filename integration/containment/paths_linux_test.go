@@ -51,13 +51,17 @@ func TestPaths(t *testing.T) {
 			name: "a missing denied root made by the host", policy: func(tr *testenv.Tree) flags { return flags{"--deny", tr.Path("out/later")} },
 			do: func(w world) string {
 				c := w.command(w.args("mark work/ready", "wait work/go", "read out/later/f")...)
+				written := make(chan struct{}) // else the tree could go away while it is written to
 				go func() {
+					defer close(written)
 					if wait(w.tree.Path("work/ready"), 10e9) == nil {
 						w.tree.Write("out/later/f", "secret")
 						w.tree.Write("work/go", "")
 					}
 				}()
-				return w.answers(c)
+				answers := w.answers(c)
+				<-written
+				return answers
 			},
 			want: either(held("ok ok ENOENT"), held("ok ok EACCES")),
 		},
