@@ -140,6 +140,28 @@ func TestOverlappingRuns(t *testing.T) {
 	})
 }
 
+// TestOverlappingReadOnlyRuns: the same for a readonly root. Were it removed while
+// another run has it bound read-only, that run could make it anew and fill it.
+func TestOverlappingReadOnlyRuns(t *testing.T) {
+	eachOn(t, "bwrap", func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		root := tr.Path("work/later")
+		f := flags{"--read-only", root}
+		maker, other := b.serve(t, tr, f), b.serve(t, tr, f)
+		maker.end()
+		if !tr.Exists("work/later") {
+			t.Error("the maker removed the root while another run has it")
+		}
+		if got := other.ask("mkdir", root); got != "EEXIST" {
+			t.Errorf("making the root anew = %s, want EEXIST", got)
+		}
+		if got := other.ask("create", root+"/planted"); got != readOnly.errno(b.backend) {
+			t.Errorf("creating in the root = %s, want %s", got, readOnly.errno(b.backend))
+		}
+		other.end()
+	})
+}
+
 // TestMadeRootIsRemovedOnce: of many runs that overlap the last one that made the
 // root removes it, when nobody has it as a mask; it is then as it was.
 func TestMadeRootIsRemovedOnce(t *testing.T) {

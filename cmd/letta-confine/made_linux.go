@@ -18,9 +18,9 @@ import (
 	"github.com/letta-confine/letta-confine/policy"
 )
 
-// made are the empty directories that a run created so that a mask has a mount
-// point. They are removed at its end, by the run that made them, if it can be
-// sure that nobody uses them: an rmdir in one mount namespace takes the mask off
+// made are the empty directories that a run created so that a mask or a read-only
+// bind has a mount point. They are removed at its end, by the run that made them, if it can be
+// sure that nobody uses them: an rmdir in one mount namespace takes the mount off
 // in another (measured), and whatever is created there next is in plain sight.
 type made struct {
 	paths []string // the topmost first
@@ -31,30 +31,30 @@ type made struct {
 // errRemoved says that a mount point that was there is not there any more.
 var errRemoved = errors.New("it was removed or replaced while the sandbox was set up")
 
-// lock takes a shared lock on every masked directory, held by the supervisor
-// while it runs. A run that finds one of them in use leaves it. The directory must
+// lock takes a shared lock on every directory that is masked or bound read-only,
+// held by the supervisor while it runs. A run that finds one of them in use leaves it. The directory must
 // still be what it was when the lock is had, or another run has just removed it.
 func (m *made) lock(checks []bwrap.Check) error {
 	m.locks = make(map[string]int)
 	for _, c := range checks {
-		if c.State != bwrap.Masked {
-			continue
+		if c.State == bwrap.Same || c.ID == (policy.ID{}) {
+			continue // the host's own root directory has no identity here, and is not made
 		}
 		fd, err := hostfs.OpenPlain(c.Path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 		if err == unix.ENOTDIR || err == unix.EACCES {
 			continue // a file; or not one that this user can have made
 		}
 		if err != nil {
-			return fmt.Errorf("denied root %q: %w", c.Path, err)
+			return fmt.Errorf("root %q: %w", c.Path, err)
 		}
 		m.locks[c.Path] = fd
 		if err := unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB); err != nil && err != unix.EWOULDBLOCK {
 			continue // a file system without locks: no run that locks can have made it
 		} else if err == unix.EWOULDBLOCK {
-			return fmt.Errorf("denied root %q: %w", c.Path, errRemoved)
+			return fmt.Errorf("root %q: %w", c.Path, errRemoved)
 		}
 		if info, err := (hostfs.FS{}).Lstat(c.Path); err != nil || info.ID != c.ID {
-			return fmt.Errorf("denied root %q: %w", c.Path, errRemoved)
+			return fmt.Errorf("root %q: %w", c.Path, errRemoved)
 		}
 	}
 	return nil
