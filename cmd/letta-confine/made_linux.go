@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/letta-confine/letta-confine/bwrap"
 	"github.com/letta-confine/letta-confine/internal/harden"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
 )
 
@@ -146,13 +146,13 @@ func inhabited(mountNamespace string) bool {
 	if err != nil {
 		return true
 	}
-	since := started("self")
+	since := launch.Started("self")
 	for _, e := range entries {
 		if _, err := strconv.Atoi(e.Name()); err != nil {
 			continue
 		}
 		ns, err := os.Readlink("/proc/" + e.Name() + "/ns/mnt")
-		if ns == mountNamespace || errors.Is(err, unix.EACCES) && ownProcess(e.Name()) && started(e.Name()) >= since {
+		if ns == mountNamespace || errors.Is(err, unix.EACCES) && ownProcess(e.Name()) && launch.Started(e.Name()) >= since {
 			return true
 		}
 	}
@@ -179,23 +179,4 @@ func ownProcess(pid string) bool {
 	_, ids, _ := strings.Cut(string(text), "\nUid:")
 	ids, _, _ = strings.Cut(ids, "\n")
 	return slices.Contains(strings.Fields(ids), uid)
-}
-
-// started returns when a process started, in clock ticks since boot, or 0 if it
-// has ended (proc_pid_stat(5), starttime: the 22nd field, the 20th after the
-// name, which may hold anything).
-func started(pid string) uint64 {
-	text, err := readFile("/proc/"+pid+"/stat", unix.PathMax)
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 20 {
-		return 0
-	}
-	ticks, err := strconv.ParseUint(fields[19], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return ticks
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/letta-confine/letta-confine/internal/launch"
 )
 
 // adopt makes the supervisor inherit what its descendants leave behind, or stops
@@ -25,8 +27,9 @@ func adopt(on bool) {
 }
 
 // endOrphans ends and reaps the bubblewrap processes that the supervisor has
-// adopted. Other children, which it had before it became this program, are left.
-func endOrphans(program string) {
+// adopted: children of that name that are no older than its own. Others, which it
+// had before it became this program, are left.
+func endOrphans(program string, since uint64) {
 	tasks, err := filepath.Glob("/proc/self/task/*/children")
 	if err != nil {
 		return
@@ -38,7 +41,7 @@ func endOrphans(program string) {
 		}
 		for word := range strings.FieldsSeq(string(text)) {
 			pid, err := strconv.Atoi(word)
-			if err != nil || !isNamed(pid, filepath.Base(program)) {
+			if err != nil || !isNamed(pid, filepath.Base(program)) || launch.Started(word) < since {
 				continue
 			}
 			unix.Kill(pid, unix.SIGKILL)

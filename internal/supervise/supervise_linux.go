@@ -276,9 +276,10 @@ func (c *child) close() {
 
 // abandon ends a sandbox whose command has not started, and says why.
 func (c *child) abandon(reason error) error {
+	since := launch.Started(strconv.Itoa(c.pid)) // also of one that has ended and was not waited for
 	unix.Kill(c.pid, unix.SIGKILL)
 	c.wait()
-	endOrphans(c.program)
+	endOrphans(c.program, since)
 	adopt(false)
 	if text := c.said(); errors.Is(reason, inner.ErrGone) && text != "" {
 		reason = errors.New(text)
