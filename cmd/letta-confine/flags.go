@@ -28,6 +28,8 @@ type options struct {
 	honorLettaDefault, printPolicy                 bool
 	tmpdir                                         string
 	noTmpdir                                       bool
+	tmp                                            string   // host or private
+	private                                        []string // directories in whose place the command has an empty one of its own
 	isolateGiven, dieGiven, byDefault, denyHelpers bool
 
 	caches, backend, prefer, require, onUnavailable, missingDenied string
@@ -99,6 +101,7 @@ var flags = []flag{
 	{"create-writable", true, func(o *options, s string) error { return boolean(&o.createWritable, s) }},
 	{"max-siblings", false, func(o *options, s string) (err error) { o.maxSiblings, err = number(s, 1<<20); return err }},
 	{"chdir", false, func(o *options, s string) error { return text(&o.chdir, s) }},
+	{"tmp", false, func(o *options, s string) error { return oneOf(&o.tmp, s, "host", "private") }},
 	{"tmpdir", false, func(o *options, s string) error { return text(&o.tmpdir, s) }},
 	{"no-tmpdir", true, func(o *options, s string) error { return boolean(&o.noTmpdir, s) }},
 	{"scrub-env", true, func(o *options, s string) error { return boolean(&o.scrubEnv, s) }},

@@ -43,6 +43,9 @@ type inputs struct {
 
 	makes []making // directories that are made before the command starts
 
+	private []string // denied roots in whose place the command has a directory of its own
+	folder  string   // that directory where the backend cannot mount
+
 	profile  *profile.Profile // nil without one, and where its switch is off
 	sentinel string           // LETTA_SANDBOX as it was found, or ""
 	printed  policy.Policy    // what --print-policy prints
@@ -88,6 +91,9 @@ func gather(o *options) (*inputs, error) {
 		}
 	}
 	in.printed = *p
+	if err := in.privately(p); err != nil {
+		return nil, err
+	}
 	for _, step := range []func() error{in.resolve, in.aliases, in.checkTemporary} {
 		if err := step(); err != nil {
 			return nil, err

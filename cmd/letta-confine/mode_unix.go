@@ -68,17 +68,19 @@ func (in *inputs) workspace(p *policy.Policy) error {
 	case home != "" && home != "/" && policy.Holds(path, home):
 		return withHint(fmt.Errorf("%s %q holds your home directory, and all of it would be writable", what, path), hint)
 	}
-	tmp := in.opts.tmpdir
-	if tmp != "" {
-		tmp = absolute(tmp)
-	} else {
-		var err error
-		if tmp, err = in.tempDir(home); err != nil {
+	roots := []string{dir}
+	switch tmp := in.opts.tmpdir; {
+	case tmp != "":
+		roots = append(roots, absolute(tmp))
+	case in.opts.tmp != "private":
+		tmp, err := in.tempDir(home)
+		if err != nil {
 			return err
 		}
+		roots = append(roots, tmp)
 	}
 	p.RestrictWrites = true
-	for _, root := range []string{dir, tmp} {
+	for _, root := range roots {
 		if err := p.Add(policy.Writable, root); err != nil {
 			return err
 		}

@@ -152,7 +152,7 @@ func (in *inputs) temporary(*policy.Policy) error {
 			}
 		}
 		for _, memory := range in.profile.Memories {
-			if dir == "" && !in.opts.noTmpdir && visible(memory) {
+			if dir == "" && !in.opts.noTmpdir && in.opts.tmp != "private" && visible(memory) {
 				dir, flag = memory+"/.tmp", "profile "+in.profile.Name
 			}
 		}
@@ -165,11 +165,7 @@ func (in *inputs) temporary(*policy.Policy) error {
 		return fmt.Errorf("%s: %q: %w", flag, dir, bare(err))
 	}
 	in.makes = append(in.makes, making{flag, path, 0o700, "make it yourself, as a directory"})
-	for _, v := range []struct{ name, value string }{
-		{"TMPDIR", path}, {"TMP", path}, {"TEMP", path}, {"TMPPREFIX", path + "/zsh"},
-	} {
-		in.env = launch.Setenv(in.env, v.name, v.value)
-	}
+	in.env = setTemp(in.env, path)
 	return nil
 }
 

@@ -41,7 +41,7 @@ backend
   --max-siblings N          most files that Landlock grants beside the roots
 process
   --chdir DIR               start the command there
-  --tmpdir DIR  --no-tmpdir  where temporary files go, in spite of a profile
+  --tmp host|private  --tmpdir DIR  --no-tmpdir  where temporary files go
   --scrub-env               withhold variables that look secret
   --keep-env GLOB  --env NAME=VALUE  keep such ones all the same; set one
   --keep-fd N               let the command inherit a descriptor (repeats)
