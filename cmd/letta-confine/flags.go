@@ -22,7 +22,7 @@ type options struct {
 
 	profile                                        string
 	who                                            profile.Flags // what the profile is about; its Workspace is the mode's too
-	mode, preset                                   string
+	mode, preset, defaultMode                      string
 	scrubEnv                                       bool
 	keepEnv, setEnv                                []string
 	honorLettaDefault, printPolicy                 bool
@@ -70,7 +70,8 @@ var flags = []flag{
 	{"read-only", false, func(o *options, s string) error { return o.listed.Add(policy.ReadOnly, s) }},
 	{"writable", false, func(o *options, s string) error { return o.listed.Add(policy.Writable, s) }},
 	{"restrict-writes", true, func(o *options, s string) error { return boolean(&o.listed.RestrictWrites, s) }},
-	{"mode", false, func(o *options, s string) error { return oneOf(&o.mode, s, modes...) }},
+	{"mode", false, func(o *options, s string) error { return oneOf(&o.mode, s, append(slices.Clone(modes), "env")...) }},
+	{"default-mode", false, func(o *options, s string) error { return oneOf(&o.defaultMode, s, modes...) }},
 	{"preset", false, func(o *options, s string) error { return oneOf(&o.preset, s, modes...) }},
 	{"profile", false, func(o *options, s string) error { return oneOf(&o.profile, s, profile.Names()...) }},
 	{"agent-id", false, func(o *options, s string) error { return text(&o.who.AgentID, s) }},
@@ -134,7 +135,13 @@ var flags = []flag{
 }
 
 // modes are DSH's; each has a preset of the same name.
-var modes = []string{"read-only", "workspace-write", "danger-full-access"}
+var modes = []string{readOnly, workspaceWrite, danger}
+
+const (
+	readOnly       = "read-only"
+	workspaceWrite = "workspace-write"
+	danger         = "danger-full-access"
+)
 
 func boolean(at *bool, s string) (err error) {
 	if *at, err = strconv.ParseBool(s); err != nil {
