@@ -34,7 +34,7 @@ type options struct {
 
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 
-	protect, protectGit                                       []string
+	protect, protectGit, gitWorktree                          []string
 	isolate, newSession, dieWithParent, selfTest, exec, risks bool
 	bwrap, chdir, report                                      string
 	allowOverDenial, createWritable, quiet, json, bareWord    bool
@@ -91,6 +91,7 @@ var flags = []flag{
 	{"deny-helpers", true, func(o *options, s string) error { return boolean(&o.denyHelpers, s) }},
 	{"protect", false, func(o *options, s string) error { o.protect = append(o.protect, s); return nil }},
 	{"protect-git", false, func(o *options, s string) error { o.protectGit = append(o.protectGit, s); return nil }},
+	{"git-worktree", false, func(o *options, s string) error { o.gitWorktree = append(o.gitWorktree, s); return nil }},
 	{"caches", false, func(o *options, s string) error { return oneOf(&o.caches, s, "none", "private", "host") }},
 	{"backend", false, func(o *options, s string) error { return oneOf(&o.backend, s, "auto", "bwrap", "landlock", "seatbelt") }},
 	{"prefer", false, func(o *options, s string) error { return oneOf(&o.prefer, s, "strong", "fast") }},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -85,15 +86,13 @@ func gather(o *options) (*inputs, error) {
 		p.Merge(q)
 	}
 	p.Merge(o.listed)
-	for _, part := range []func(*policy.Policy) error{in.mode, in.named, in.helpers, in.temporary, in.caches, in.guard} {
+	for _, part := range []func(*policy.Policy) error{in.mode, in.named, in.helpers, in.temporary, in.caches, in.privately, in.worktrees, in.guard} {
 		if err := part(p); err != nil {
 			return nil, err
 		}
 	}
 	in.printed = *p
-	if err := in.privately(p); err != nil {
-		return nil, err
-	}
+	in.printed.Denied = slices.DeleteFunc(slices.Clone(p.Denied), func(path string) bool { return slices.Contains(in.private, path) })
 	for _, step := range []func() error{in.resolve, in.aliases, in.checkTemporary} {
 		if err := step(); err != nil {
 			return nil, err
@@ -273,7 +272,7 @@ func visible(path string) bool {
 }
 
 func readFile(path string, limit int) ([]byte, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0) // a fifo must not hold it up
 	if err != nil {
 		return nil, err
 	}

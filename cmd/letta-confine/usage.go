@@ -19,6 +19,7 @@ policy
   --writable PATH           read and written
   --restrict-writes         what no root holds is not written
   --protect PATH  --protect-git DIR  keep what exists there, or what git obeys
+  --git-worktree DIR        grant the repository of a linked working tree
   --deny-helpers            deny the sockets of docker, tmux and the like
   --caches none|private|host         where build tools may keep their caches
   --print-policy            print all of this as a policy file, and run nothing
