@@ -77,6 +77,7 @@ var flags = []flag{
 	{"agent-id", false, func(o *options, s string) error { return text(&o.who.AgentID, s) }},
 	{"parent-agent-id", false, func(o *options, s string) error { return text(&o.who.ParentAgentID, s) }},
 	{"memory-dir", false, func(o *options, s string) error { return text(&o.who.MemoryDir, s) }},
+	{"layout", false, func(o *options, s string) error { return oneOf(&o.who.Layout, s, profile.Layouts()...) }},
 	{"agents-tree", false, func(o *options, s string) error {
 		if s == "" {
 			return errors.New("the value is empty")

@@ -86,7 +86,10 @@ func (in *inputs) getenv(name string) string {
 // Asking for a profile is opting in; letta-code's own default, by which shells are
 // free where the variable is not set, has to be asked for.
 func (in *inputs) lettaSwitch() (on bool, err error) {
-	const name = "LETTA_FS_SANDBOX"
+	name := "LETTA_FS_SANDBOX"
+	if in.opts.who.Layout == profile.MiniLetta {
+		name = "MINI_LETTA_FS_SANDBOX"
+	}
 	value := in.getenv(name)
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "1", "true":

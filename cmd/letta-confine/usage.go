@@ -29,7 +29,7 @@ mode, or the preset that names it; or a profile, from letta-code's variables too
   --preset read-only|workspace-write|danger-full-access
   --profile cross-agent|memory-subagent|workspace
   --agent-id ID  --parent-agent-id ID  --memory-dir DIR  --home DIR
-  --agents-tree DIR         one more directory of agents to deny (repeats)
+  --layout letta|mini-letta  --agents-tree DIR  where agents are; one more tree
   --workspace DIR  --isolation-root DIR  what is written, and denied around it
   --honor-letta-default     cross-agent only where LETTA_FS_SANDBOX is set
 backend
