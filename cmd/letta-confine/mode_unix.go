@@ -19,7 +19,8 @@ import (
 // nothing on the command line says anything about roots, or only the workspace.
 //
 // A preset is a mode and when to ask before going beyond it. Nothing here asks yet:
-// what a mode does not allow is refused.
+// what a mode does not allow is refused, which is what asking comes to where nobody
+// answers.
 func (in *inputs) mode(p *policy.Policy) error {
 	o := in.opts
 	mode, err := in.chosen()
@@ -27,6 +28,12 @@ func (in *inputs) mode(p *policy.Policy) error {
 		return err
 	}
 	in.about.Mode = mode
+	switch o.preset {
+	case readOnly, workspaceWrite:
+		in.about.Approval = "ask"
+	case danger:
+		in.about.Approval = "never" // there is nothing beyond it
+	}
 	if mode == "" && (!o.hasPolicy() || (o.who.Workspace != "" && o.profile != profile.Workspace)) {
 		mode = workspaceWrite
 	}

@@ -36,13 +36,13 @@ func (in *inputs) seatbelt() backend {
 	if err != nil {
 		return fail(err)
 	}
-	if d := in.resolved.Decide(self); d.Access == policy.None {
-		return fail(withHint(fmt.Errorf("the launcher %q, which starts the command from inside, is hidden by denied root %q", self, d.Root.Path),
-			"install the launcher outside the denied root, or carve it out with a readonly root"))
-	}
 	resolved, err := in.shared()
 	if err != nil {
 		return fail(err)
+	}
+	if d := resolved.Decide(self); d.Access == policy.None {
+		return fail(withHint(fmt.Errorf("the launcher %q, which starts the command from inside, is hidden by denied root %q", self, d.Root.Path),
+			"install the launcher outside the denied root, or carve it out with a readonly root"))
 	}
 	plan, err := seatbelt.Profile(resolved)
 	if err != nil {
