@@ -177,3 +177,32 @@ func TestProfileGit(t *testing.T) {
 		}
 	})
 }
+
+// TestProfileMiniLetta: the same of mini-letta's agents, which are elsewhere.
+func TestProfileMiniLetta(t *testing.T) {
+	each(t, func(t *testing.T, b box) {
+		says := map[string]string{"bwrap": "No such file or directory", "landlock": "Permission denied"}[b.backend]
+		for _, name := range []string{"cross-agent", "memory-subagent"} {
+			tr := testenv.NewTree(t, b.user)
+			own, other := "out/mini/agents/alice/memory/x.md", "out/mini/agents/bob/memory/x.md"
+			tr.Write(own, testenv.AliceText)
+			tr.Write(other, testenv.BobText)
+			run := func(argv ...string) testenv.Result {
+				c := b.command(t, tr, append(profileFlags(name)(tr), "--layout", "mini-letta"), argv...)
+				c.Env = []string{"MINI_LETTA_HOME=" + tr.Path("out/mini")}
+				return c.Run(t)
+			}
+			if res := run("sh", "-c", `cat "$1" && echo more >>"$1"`, "sh", tr.Path(own)); res.Stdout != testenv.AliceText || res.Stderr != "" {
+				t.Errorf("%s: the own memory = %+v", name, res)
+			}
+			for _, path := range []string{other, bob + "/memory/x.md", alice + "/memory/x.md"} {
+				if res := run("cat", tr.Path(path)); res.Status != 1 || res.Stdout != "" || !strings.Contains(res.Stderr, says) {
+					t.Errorf("%s: cat of %s = %+v, want %q", name, path, res, says)
+				}
+				if res := b.free(t, tr, "cat", tr.Path(path)); res.Status != 0 || res.Stdout == "" {
+					t.Errorf("control: cat of %s = %+v", path, res)
+				}
+			}
+		}
+	})
+}

@@ -216,6 +216,13 @@ func (in *inputs) worktrees(p *policy.Policy) error {
 		if err := p.Add(policy.Writable, common); err != nil {
 			return err
 		}
+		// What is kept is of the repository that was granted, whatever the .git file
+		// says by now.
+		r := repository{guards: []string{filepath.Join(canonicalOr(absolute(dir)), ".git")}}
+		if err := r.add(common); err != nil {
+			return fmt.Errorf("--git-worktree %q: %w", dir, err)
+		}
+		in.granted = append(in.granted, r)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 // git's is a file that an earlier run may have written: so each is judged by the
 // rest of the policy first.
 func (in *inputs) guard(p *policy.Policy) error {
-	if len(in.opts.protect) == 0 && len(in.opts.protectGit) == 0 && len(in.opts.gitWorktree) == 0 {
+	if len(in.opts.protect) == 0 && len(in.opts.protectGit) == 0 && len(in.granted) == 0 {
 		return nil
 	}
 	rest, err := policy.Resolve(*p, hostfs.FS{})
@@ -38,31 +38,39 @@ func (in *inputs) guard(p *policy.Policy) error {
 			return err
 		}
 	}
-	for _, git := range []struct {
-		flag string
-		dirs []string
-	}{{"--git-worktree", in.opts.gitWorktree}, {"--protect-git", in.opts.protectGit}} {
-		for _, dir := range git.dirs {
-			found, err := gitGuards(absolute(dir))
-			if err != nil {
-				return withHint(fmt.Errorf("%s %q: %w", git.flag, dir, err), hintOf(err))
-			}
-			for _, path := range found.guards {
-				if err := in.addGuard(p, rest, git.flag, path); err != nil {
-					return err
-				}
-			}
-			for _, path := range found.trees {
-				if rest.Decide(path).Access == policy.ReadWrite && !slices.Contains(p.ReadOnly, path) {
-					if err := in.addGuard(p, rest, git.flag, path); err != nil {
-						return err
-					}
-				}
-			}
-			if found.open && !slices.Contains(in.limits, "git-commondir") {
-				in.limits = append(in.limits, "git-commondir")
-			}
+	for _, r := range in.granted {
+		if err := in.guardGit(p, rest, "--git-worktree", r); err != nil {
+			return err
 		}
+	}
+	for _, dir := range in.opts.protectGit {
+		r, err := gitGuards(absolute(dir))
+		if err != nil {
+			return withHint(fmt.Errorf("--protect-git %q: %w", dir, err), hintOf(err))
+		}
+		if err := in.guardGit(p, rest, "--protect-git", r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *inputs) guardGit(p *policy.Policy, rest policy.Resolved, flag string, r repository) error {
+	for _, path := range r.guards {
+		if err := in.addGuard(p, rest, flag, path); err != nil {
+			return err
+		}
+	}
+	for _, path := range r.trees {
+		if rest.Decide(path).Access != policy.ReadWrite || slices.Contains(p.ReadOnly, path) {
+			continue
+		}
+		if err := in.addGuard(p, rest, flag, path); err != nil {
+			return err
+		}
+	}
+	if r.open && !slices.Contains(in.limits, "git-commondir") {
+		in.limits = append(in.limits, "git-commondir")
 	}
 	return nil
 }

@@ -44,6 +44,8 @@ type inputs struct {
 
 	makes []making // directories that are made before the command starts
 
+	granted []repository // of --git-worktree
+
 	private []string // denied roots in whose place the command has a directory of its own
 	folder  string   // that directory where the backend cannot mount
 
