@@ -35,6 +35,12 @@ func TestPrivateTmp(t *testing.T) {
 		if res, _ := run(private, `cat "$SECRET"`); !strings.Contains(res.Stderr, reads) || (res.Stdout == "") != (reads != "") {
 			t.Errorf("cat of a file in the host's /tmp = %+v, want %q", res, reads)
 		}
+		// The mask cannot be taken off, nor gone around.
+		for _, script := range []string{`umount /tmp; umount -l /tmp; cat "$SECRET"`, `cat /proc/$PPID/root"$SECRET"`, `cat /proc/1/root"$SECRET"`} {
+			if res, _ := run(private, script); reads != "" && (res.Status == 0 || res.Stdout != "") {
+				t.Errorf("%s = %+v, want it refused", script, res)
+			}
+		}
 		refused := map[string]string{"bwrap": "Directory nonexistent", "landlock": "Permission denied"}[b.backend]
 		if res, _ := run(private, `echo x >"$PLANTED"`); res.Status != 2 || !strings.Contains(res.Stderr, refused) {
 			t.Errorf("a file in the host's /tmp = %+v, want %q", res, refused)
