@@ -69,9 +69,7 @@ func (in *inputs) guardGit(p *policy.Policy, rest policy.Resolved, flag string, 
 			return err
 		}
 	}
-	if r.open && !slices.Contains(in.limits, "git-commondir") {
-		in.limits = append(in.limits, "git-commondir")
-	}
+	in.openGit = in.openGit || r.open
 	return nil
 }
 

@@ -45,6 +45,7 @@ type inputs struct {
 	makes []making // directories that are made before the command starts
 
 	granted []repository // of --git-worktree
+	openGit bool         // a commondir can be made in a repository, but with Landlock
 
 	private []string // denied roots in whose place the command has a directory of its own
 	folder  string   // that directory where the backend cannot mount
