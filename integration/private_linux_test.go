@@ -26,23 +26,25 @@ func TestPrivateTmp(t *testing.T) {
 		name, planted := secret+"/secret", secret+"/planted"
 		testenv.WriteFile(t, name, "secret\n", 0o644)
 		private := flags{"--mode", "workspace-write", "--tmp", "private"}
-		run := func(f flags, script string) (testenv.Result, []event) {
+		run := func(f flags, script string) testenv.Result {
 			t.Helper()
-			return b.reported(t, tr, f, "env", "SECRET="+name, "PLANTED="+planted, "/bin/sh", "-c", script)
+			c := b.command(t, tr, f, "/bin/sh", "-c", script)
+			c.Env = []string{"SECRET=" + name, "PLANTED=" + planted, "TMPDIR=" + tr.Path("out")} // where what Landlock leaves is removed
+			return c.Run(t)
 		}
 
 		reads := map[string]string{"bwrap": "No such file or directory", "landlock": ""}[b.backend]
-		if res, _ := run(private, `cat "$SECRET"`); !strings.Contains(res.Stderr, reads) || (res.Stdout == "") != (reads != "") {
+		if res := run(private, `cat "$SECRET"`); !strings.Contains(res.Stderr, reads) || (res.Stdout == "") != (reads != "") {
 			t.Errorf("cat of a file in the host's /tmp = %+v, want %q", res, reads)
 		}
 		// The mask cannot be taken off, nor gone around.
 		for _, script := range []string{`umount /tmp; umount -l /tmp; cat "$SECRET"`, `cat /proc/$PPID/root"$SECRET"`, `cat /proc/1/root"$SECRET"`} {
-			if res, _ := run(private, script); reads != "" && (res.Status == 0 || res.Stdout != "") {
+			if res := run(private, script); reads != "" && (res.Status == 0 || res.Stdout != "") {
 				t.Errorf("%s = %+v, want it refused", script, res)
 			}
 		}
 		refused := map[string]string{"bwrap": "Directory nonexistent", "landlock": "Permission denied"}[b.backend]
-		if res, _ := run(private, `echo x >"$PLANTED"`); res.Status != 2 || !strings.Contains(res.Stderr, refused) {
+		if res := run(private, `echo x >"$PLANTED"`); res.Status != 2 || !strings.Contains(res.Stderr, refused) {
 			t.Errorf("a file in the host's /tmp = %+v, want %q", res, refused)
 		}
 		if res := b.free(t, tr, "/bin/sh", "-c", `cat "$1" && echo x >"$2"`, "sh", name, planted); res.Status != 0 || res.Stdout != "secret\n" {
