@@ -49,7 +49,7 @@ func (in *inputs) bubblewrap() backend {
 	if err != nil {
 		abi = 0 // bwrap.New then does with a pid namespace what the layer would do
 	}
-	host := bwrap.Host{Privileged: held != 0, Layered: abi > 0, Isolate: in.opts.isolate, Unsupervised: in.opts.exec, Replaceable: hostfs.FS{}.Replaceable, Protect: in.protect(helper)}
+	host := bwrap.Host{Privileged: held != 0, Layered: abi > 0, Isolate: in.opts.isolate, Unsupervised: in.opts.exec, Private: in.private, Replaceable: hostfs.FS{}.Replaceable, Protect: in.protect(helper)}
 	if host.Privileged {
 		// CAP_SETPCAP goes to the inner stage, which drops it.
 		for _, c := range harden.Within(append(slices.Clone(harden.Kept), harden.SetPCap), held) {
@@ -76,7 +76,7 @@ func (in *inputs) bubblewrap() backend {
 	// bring the right back.
 	b.filter = harden.Options{Privileged: host.Privileged, Keyrings: in.opts.isolate, NoUserNS: in.opts.isolate || abi == 0}
 	if abi > 0 {
-		b.ruleset = landlock.Inside(in.resolved, abi, in.opts.isolate)
+		b.ruleset = landlock.Inside(in.resolved, abi, in.opts.isolate, in.private)
 	}
 	return b
 }
@@ -114,7 +114,11 @@ func (in *inputs) landlock() backend {
 	if err != nil {
 		return backend{err: err}
 	}
-	rs, err := landlock.New(in.resolved, landlock.Host{
+	resolved, err := in.shared()
+	if err != nil {
+		return backend{err: err}
+	}
+	rs, err := landlock.New(resolved, landlock.Host{
 		ABI: abi, List: landlock.List, Privileged: held != 0, MaxSiblings: in.opts.maxSiblings,
 	})
 	if errors.Is(err, landlock.ErrSiblings) {
@@ -124,7 +128,7 @@ func (in *inputs) landlock() backend {
 		return backend{err: err}
 	}
 	return backend{
-		enforcement: rs.Enforcement, skipped: rs.Skipped, warnings: in.changeable("Landlock"),
+		enforcement: in.open(rs.Enforcement), skipped: rs.Skipped, warnings: in.changeable("Landlock"),
 		native: native{ruleset: rs, filter: harden.Options{Privileged: held != 0}},
 	}
 }

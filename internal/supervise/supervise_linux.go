@@ -130,7 +130,7 @@ func elsewhere(proof inner.Proof) error {
 // the stage has found it too, from its own side.
 func originals(checks []bwrap.Check) error {
 	for _, c := range checks {
-		if c.State != bwrap.Masked {
+		if c.State != bwrap.Masked && c.State != bwrap.Private {
 			continue
 		}
 		info, err := hostfs.FS{}.Lstat(c.Path)
