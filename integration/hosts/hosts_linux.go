@@ -27,7 +27,7 @@ type host struct {
 const plainUID = 1000
 
 // hosts are all hosts, in the order of the table.
-var hosts = slices.Concat(machine, simulated)
+var hosts = slices.Concat(machine, simulated, kernels)
 
 // machine is this machine as it is, and in odd states.
 var machine = []host{
@@ -187,4 +187,24 @@ func verdicts(text string) (list []verdict) {
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return lines[len(lines)-1]
+}
+
+// kernels are booted, each with everything but itself the same.
+var kernels = []host{
+	booted("Linux 5.10, no Landlock", kernel{suite: "bullseye", version: `5\.10\.`}),
+	booted("Linux 6.1, Landlock ABI 2", kernel{suite: "bookworm", version: `6\.1\.`}),
+	booted("Linux 6.12, Landlock ABI 6", kernel{suite: "bookworm-security", version: `6\.12\.`}),
+	booted("newest Linux", kernel{suite: "trixie-backports", version: `([7-9]|[1-9][0-9])\.`}),
+	booted("Landlock not in lsm=", kernel{suite: "bookworm", version: `6\.1\.`, args: "lsm=lockdown,yama"}),
+	booted("max_user_namespaces=0", kernel{suite: "bookworm-security", version: `6\.12\.`, args: "sysctl.user.max_user_namespaces=0"}),
+	booted("unprivileged_userns_clone=0", kernel{suite: "bookworm-security", version: `6\.12\.`, args: "sysctl.kernel.unprivileged_userns_clone=0"}),
+	booted("set-user-id bubblewrap", kernel{suite: "bookworm", version: `6\.1\.`, setuid: true}),
+	booted("set-user-id bubblewrap, no user namespaces", kernel{suite: "bookworm-security", version: `6\.12\.`, args: "sysctl.user.max_user_namespaces=0", setuid: true}),
+}
+
+func booted(name string, k kernel) host {
+	if k.arch == "" {
+		k.arch = "amd64"
+	}
+	return host{name: name, boots: true, run: k.run}
 }

@@ -41,6 +41,10 @@ var faces = map[string]func(args []string) int{
 }
 
 func main() {
+	if isInit() {
+		initMain()
+		return
+	}
 	if len(os.Args) > 1 {
 		if face, ok := faces[os.Args[1]]; ok {
 			os.Exit(face(os.Args[2:]))
@@ -152,13 +156,14 @@ func (e *env) runAll(list []host) <-chan outcome {
 	go func() {
 		defer close(ordered)
 		for i, place := range places {
-			for waiting := true; waiting; {
+			for waiting := 2 * time.Second; waiting > 0; {
 				select {
 				case o := <-place:
 					ordered <- o
-					waiting = false
-				case <-time.After(2 * time.Second):
+					waiting = 0
+				case <-time.After(waiting):
 					fmt.Fprintf(os.Stderr, "  ... %s\n", list[i].name)
+					waiting = 10 * time.Second
 				}
 			}
 		}
