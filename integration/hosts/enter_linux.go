@@ -19,13 +19,14 @@ func enterMain(args []string) int {
 	hide := f.String("hide", "", "directory to put an empty one over")
 	chroot := f.String("chroot", "", "directory to change the root to, with all that is mounted on this root")
 	root := f.String("root", "", "tree that becomes the root, with file systems of its own")
+	cgroup := f.Bool("cgroup", false, "have the one hierarchy of control groups that runtimes look for")
 	f.Parse(args)
-	err := enter(*hide, *chroot, *root, f.Args())
+	err := enter(*hide, *chroot, *root, *cgroup, f.Args())
 	fmt.Fprintln(os.Stderr, "hosts: enter:", err)
 	return 1
 }
 
-func enter(hide, chroot, root string, argv []string) error {
+func enter(hide, chroot, root string, cgroup bool, argv []string) error {
 	runtime.LockOSThread() // its namespace is the thread's
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return err
@@ -41,6 +42,8 @@ func enter(hide, chroot, root string, argv []string) error {
 		err = changeRoot(chroot)
 	case root != "":
 		err = pivot(root)
+	case cgroup:
+		err = mountAt("cgroup2", "/sys/fs/cgroup", "")
 	}
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type host struct {
 const plainUID = 1000
 
 // hosts are all hosts, in the order of the table.
-var hosts = slices.Concat(machine, simulated, kernels)
+var hosts = slices.Concat(machine, simulated, containers, bubblewraps, kernels, processors)
 
 // machine is this machine as it is, and in odd states.
 var machine = []host{
@@ -189,17 +189,45 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
+// containers are Docker's, made by crun, in a root with nothing but bubblewrap.
+var containers = []host{
+	contained("Docker", container{}),
+	contained("Docker, SYS_ADMIN", container{caps: []string{"CAP_SYS_ADMIN"}}),
+	contained("Docker, seccomp unconfined", container{unconfined: true}),
+	contained("Docker, seccomp unconfined, /proc unmasked", container{unconfined: true, unmasked: true}),
+	contained("Docker, seccomp unconfined, SYS_ADMIN", container{unconfined: true, caps: []string{"CAP_SYS_ADMIN"}}),
+	contained("Docker, unconfined, SYS_ADMIN, unmasked", container{unconfined: true, unmasked: true, caps: []string{"CAP_SYS_ADMIN"}}),
+	contained("Docker, read-only root", container{readOnly: true}),
+}
+
+func contained(name string, c container) host {
+	return host{name: name, needsRoot: true, run: c.run}
+}
+
+// bubblewraps are other versions of it, each with the libraries of its release.
+var bubblewraps = []host{
+	{name: "bubblewrap 0.4", needsRoot: true, run: rooted("bullseye", "0.4")},
+	{name: "bubblewrap 0.8", needsRoot: true, run: rooted("bookworm", "0.8")},
+	{name: "bubblewrap 0.12", needsRoot: true, run: rooted("trixie", "0.12")},
+	{name: "bubblewrap 0.13", needsRoot: true, run: rooted("forky", "0.13")},
+}
+
 // kernels are booted, each with everything but itself the same.
 var kernels = []host{
 	booted("Linux 5.10, no Landlock", kernel{suite: "bullseye", version: `5\.10\.`}),
-	booted("Linux 6.1, Landlock ABI 2", kernel{suite: "bookworm", version: `6\.1\.`}),
-	booted("Linux 6.12, Landlock ABI 6", kernel{suite: "bookworm-security", version: `6\.12\.`}),
-	booted("newest Linux", kernel{suite: "trixie-backports", version: `([7-9]|[1-9][0-9])\.`}),
+	booted("Linux 6.1, Landlock ABI 2", kernel{suite: "bookworm", version: `6\.1\.`, abi: 2}),
+	booted("Linux 6.12, Landlock ABI 6", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6}),
+	booted("newest Linux", kernel{suite: "trixie-backports", version: `([7-9]|[1-9][0-9])\.`, abi: anyABI}),
 	booted("Landlock not in lsm=", kernel{suite: "bookworm", version: `6\.1\.`, args: "lsm=lockdown,yama"}),
-	booted("max_user_namespaces=0", kernel{suite: "bookworm-security", version: `6\.12\.`, args: "sysctl.user.max_user_namespaces=0"}),
-	booted("unprivileged_userns_clone=0", kernel{suite: "bookworm-security", version: `6\.12\.`, args: "sysctl.kernel.unprivileged_userns_clone=0"}),
-	booted("set-user-id bubblewrap", kernel{suite: "bookworm", version: `6\.1\.`, setuid: true}),
-	booted("set-user-id bubblewrap, no user namespaces", kernel{suite: "bookworm-security", version: `6\.12\.`, args: "sysctl.user.max_user_namespaces=0", setuid: true}),
+	booted("max_user_namespaces=0", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6, args: "sysctl.user.max_user_namespaces=0"}),
+	booted("unprivileged_userns_clone=0", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6, args: "sysctl.kernel.unprivileged_userns_clone=0"}),
+	booted("set-user-id bubblewrap", kernel{suite: "bookworm", version: `6\.1\.`, abi: 2, setuid: true}),
+	booted("set-user-id bubblewrap, no user namespaces", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6, args: "sysctl.user.max_user_namespaces=0", setuid: true}),
+}
+
+// processors are emulated altogether.
+var processors = []host{
+	booted("arm64, Linux 6.12", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6, arch: "arm64"}),
 }
 
 func booted(name string, k kernel) host {

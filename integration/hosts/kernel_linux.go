@@ -27,10 +27,14 @@ var machines = map[string]struct {
 type kernel struct {
 	suite   string // with the kernel
 	version string // pattern for the version in the package's name
+	abi     int    // Landlock's version, 0 for none
 	arch    string
 	args    string // for the kernel
 	setuid  bool   // bubblewrap is set-user-id root
 }
+
+// anyABI is the version of whatever kernel is the newest.
+const anyABI = -1
 
 // base is the release whose bubblewrap all guests have.
 const base = "bookworm"
@@ -63,6 +67,9 @@ func (k kernel) run(e *env) (map[string]verdict, error) {
 	list := verdicts(console)
 	if len(list) != 2 {
 		return nil, fmt.Errorf("%d verdicts from the guest: %s", len(list), lastLine(console))
+	}
+	if abi := list[0].ABI; abi != k.abi && k.abi != anyABI {
+		return nil, fmt.Errorf("Linux %s has Landlock ABI %d, want %d", list[0].Kernel, abi, k.abi)
 	}
 	return map[string]verdict{"root": list[0], "user": list[1]}, nil
 }

@@ -127,7 +127,11 @@ func (o outcome) line(table []row, user string) (ok bool, line string) {
 	case judged && table[at].differs(v) != "":
 		return false, "FAIL  " + name + ": " + table[at].differs(v)
 	case judged:
-		return true, fmt.Sprintf("ok    %-42s probe %s, auto %-8s %-3s bwrap: %-14s landlock: %s", name, v.Probe, v.Auto+",", v.Exit, v.Bwrap+",", v.Landlock)
+		line := fmt.Sprintf("ok    %-50s probe %s  auto: %s, exit %s  bwrap: %s  landlock: %s", name, v.Probe, v.Auto, v.Exit, v.Bwrap, v.Landlock)
+		if o.host.boots {
+			line += fmt.Sprintf("  (Linux %s, Landlock ABI %d)", v.Kernel, v.ABI)
+		}
+		return true, line
 	case o.err != nil:
 		return false, fmt.Sprintf("FAIL  %s: %v", name, o.err)
 	case o.skipped != nil:
