@@ -27,6 +27,7 @@ lint: ## each tool is built for this machine, then told to look at another
 	GOBIN=$(CURDIR)/bin $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2
 	@out=$$(bin/gofumpt -l .); test -z "$$out" || { echo "gofumpt would change:"; echo "$$out"; exit 1; }
 	for os in linux darwin windows; do GOOS=$$os $(GO) vet ./... || exit 1; done
+	for arch in arm64 riscv64 386; do GOOS=linux GOARCH=$$arch $(GO) vet ./... || exit 1; done
 	for os in linux darwin; do GOOS=$$os bin/staticcheck ./... || exit 1; done
 
 integration: ## the built launcher on this kernel; on a Mac, Seatbelt
