@@ -212,15 +212,23 @@ var bubblewraps = []host{
 	{name: "bubblewrap 0.13", needsRoot: true, run: rooted("forky", "0.13")},
 }
 
+// newest matches whatever version is served.
+const newest = `([7-9]|[1-9][0-9])\.`
+
+// withAppArmor has AppArmor beside Landlock, whatever the kernel's default is.
+const withAppArmor = "lsm=landlock,lockdown,yama,apparmor"
+
 // kernels are booted, each with everything but itself the same.
 var kernels = []host{
 	booted("Linux 5.10, no Landlock", kernel{suite: "bullseye", version: `5\.10\.`}),
 	booted("Linux 6.1, Landlock ABI 2", kernel{suite: "bookworm", version: `6\.1\.`, abi: 2}),
 	booted("Linux 6.12, Landlock ABI 6", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6}),
-	booted("newest Linux", kernel{suite: "trixie-backports", version: `([7-9]|[1-9][0-9])\.`, abi: anyABI}),
+	booted("newest Linux", kernel{suite: "trixie-backports", version: newest, abi: anyABI}),
 	booted("Landlock not in lsm=", kernel{suite: "bookworm", version: `6\.1\.`, args: "lsm=lockdown,yama"}),
 	booted("max_user_namespaces=0", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6, args: "sysctl.user.max_user_namespaces=0"}),
 	booted("unprivileged_userns_clone=0", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6, args: "sysctl.kernel.unprivileged_userns_clone=0"}),
+	booted("AppArmor allows user namespaces", kernel{suite: "trixie-backports", version: newest, abi: anyABI, args: withAppArmor, apparmor: "userns"}),
+	booted("AppArmor forbids user namespaces", kernel{suite: "trixie-backports", version: newest, abi: anyABI, args: withAppArmor, apparmor: "no-userns"}),
 	booted("set-user-id bubblewrap", kernel{suite: "bookworm", version: `6\.1\.`, abi: 2, setuid: true}),
 	booted("set-user-id bubblewrap, no user namespaces", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6, args: "sysctl.user.max_user_namespaces=0", setuid: true}),
 }

@@ -40,6 +40,11 @@ func guest() error {
 			return err
 		}
 	}
+	if name := os.Getenv(apparmorVariable); name != "" {
+		if err := loadPolicy(name); err != nil {
+			return err
+		}
+	}
 	for _, user := range []string{"root", "user"} {
 		line := append(append([]string{"sim"}, asUser(user)...), "--", "/usr/bin/hosts", "judge")
 		cmd := exec.Command("/usr/bin/hosts", line...)

@@ -31,6 +31,10 @@ type kernel struct {
 	arch    string
 	args    string // for the kernel
 	setuid  bool   // bubblewrap is set-user-id root
+
+	// apparmor is the policy that is loaded, if any. The compiler is of a later
+	// release than bubblewrap in the other guests.
+	apparmor string
 }
 
 // anyABI is the version of whatever kernel is the newest.
@@ -56,7 +60,7 @@ func (k kernel) run(e *env) (map[string]verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	disk, err := e.ramdisk(k.arch)
+	disk, err := e.ramdisk(guestKind{k.arch, k.apparmor != ""})
 	if err != nil {
 		return nil, err
 	}
@@ -98,12 +102,22 @@ func (e *env) image(deb string) (string, error) {
 	return out, os.Rename(part.Name(), out)
 }
 
-// ramdisks are made once for each architecture.
+// guestKind is what the ramdisk of a guest depends on.
+type guestKind struct {
+	arch     string
+	apparmor bool
+}
+
+// ramdisks are made once for each kind of guest.
 var ramdisks sync.Map
 
 // ramdisk returns the file of the guests' first root.
-func (e *env) ramdisk(arch string) (string, error) {
-	made, _ := ramdisks.LoadOrStore(arch, sync.OnceValues(func() (string, error) {
+func (e *env) ramdisk(kind guestKind) (string, error) {
+	arch, release := kind.arch, base
+	if kind.apparmor {
+		release = "trixie"
+	}
+	made, _ := ramdisks.LoadOrStore(kind, sync.OnceValues(func() (string, error) {
 		launcher, self := e.launcher, e.self
 		if arch != runtime.GOARCH {
 			launcher, self = e.dir+"/letta-confine-"+arch, e.dir+"/hosts-"+arch
@@ -113,7 +127,7 @@ func (e *env) ramdisk(arch string) (string, error) {
 				}
 			}
 		}
-		s, err := e.suite(base, arch)
+		s, err := e.suite(release, arch)
 		if err != nil {
 			return "", err
 		}
@@ -124,7 +138,14 @@ func (e *env) ramdisk(arch string) (string, error) {
 		tree = append(tree,
 			file{path: "init", mode: modeLink | 0o777, data: []byte("usr/bin/hosts")},
 			file{path: "dev/console", mode: modeChar | 0o600, dev: 5<<8 | 1})
-		disk := e.dir + "/ramdisk-" + arch
+		if kind.apparmor {
+			policy, err := e.policy(s)
+			if err != nil {
+				return "", err
+			}
+			tree = append(tree, policy...)
+		}
+		disk := e.dir + "/ramdisk-" + arch + "-" + release
 		return disk, os.WriteFile(disk, cpio(tree), 0o644)
 	}))
 	return made.(func() (string, error))()
@@ -147,6 +168,9 @@ func (e *env) boot(k kernel, image, disk string) (string, error) {
 	line := "console=" + m.console + " quiet panic=-1 tsc=reliable no_timer_check mitigations=off " + k.args
 	if k.setuid {
 		line += " " + setuidVariable + "=1"
+	}
+	if k.apparmor != "" {
+		line += " " + apparmorVariable + "=" + k.apparmor
 	}
 	args := append([]string{m.emulator}, m.args...)
 	args = append(args, "-m", "512", "-smp", "1", "-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot",
