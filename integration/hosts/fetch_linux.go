@@ -69,7 +69,7 @@ func (e *env) openSuite(name, arch string) (*suite, error) {
 Dir::State::Lists "%[1]s/lists"; Dir::State::status "%[1]s/status"; Dir::Cache "%[1]s/cache";
 APT::Architecture "%[2]s"; APT::Architectures "%[2]s"; APT::Sandbox::User "root"; Acquire::Languages "none"; Acquire::Retries "3";
 Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false"; Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled "false";
-APT::Update::Post-Invoke-Success ""; DPkg::Post-Invoke "";
+APT::Update::Error-Mode "any"; APT::Update::Post-Invoke-Success ""; DPkg::Post-Invoke "";
 `, dir, arch)
 	for file, text := range map[string]string{
 		s.conf: text, dir + "/status": "", dir + "/sources.list": fmt.Sprintf("deb [signed-by=%s] %s %s main\n", keyring, mirror, name),

@@ -130,8 +130,8 @@ func (j *judge) judge() (v verdict, err error) {
 			return v, err
 		}
 	}
-	if r := j.run([]string{j.self, "acts", j.dir}); r.wrong("", r.status) != "" {
-		return v, fmt.Errorf("the unconfined control: %s", r.wrong("", r.status))
+	if r := j.run([]string{j.self, "acts", j.dir}); r.wrong(control) != "" {
+		return v, fmt.Errorf("the unconfined control: %s", r.wrong(control))
 	}
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
@@ -147,7 +147,7 @@ func (j *judge) judge() (v verdict, err error) {
 	if v.Auto == "" {
 		v.Auto = "refused"
 	}
-	v.Auto += auto.wrong(auto.backend, auto.status)
+	v.Auto += auto.wrong(auto.backend)
 	v.Bwrap, v.Landlock = j.backend(probed, "bwrap"), j.backend(probed, "landlock")
 	return v, nil
 }
@@ -171,7 +171,7 @@ func (j *judge) backend(probed map[string]string, name string) string {
 	if r.backend != "" && !usable {
 		said += " but used"
 	}
-	return said + r.wrong(r.backend, r.status)
+	return said + r.wrong(r.backend)
 }
 
 // probe has the launcher probe the host.
@@ -261,21 +261,26 @@ func startedBackend(report string) string {
 	return started
 }
 
+// control is in the place of a backend where nothing confines.
+const control = "control"
+
 // wrong says in capitals where a launch did not do what it should: with a
 // backend every act was answered in its dialect, without one nothing ran at all,
 // and the launcher said why in its own words.
-func (r result) wrong(backend string, status int) string {
-	if backend == "" && r.seen == nil {
-		if status == 2 && r.stderr == goRuntime {
+func (r result) wrong(backend string) string {
+	if backend == "" {
+		switch {
+		case r.seen != nil:
+			return fmt.Sprintf(" RAN without a backend (%d)", r.status)
+		case r.status == 2 && r.stderr == goRuntime:
 			return ", ended by " + goRuntime
-		}
-		if status != 125 || !strings.HasPrefix(r.stderr, "letta-confine: error: ") {
-			return fmt.Sprintf(" DIED (%d): %s", status, r.stderr)
+		case r.status != 125 || !strings.HasPrefix(r.stderr, "letta-confine: error: "):
+			return fmt.Sprintf(" DIED (%d): %s", r.status, r.stderr)
 		}
 		return ""
 	}
-	if status != 0 || len(r.seen) != len(acts) {
-		return fmt.Sprintf(" FAILED (%d, %d acts): %s", status, len(r.seen), r.stderr)
+	if r.status != 0 || len(r.seen) != len(acts) {
+		return fmt.Sprintf(" FAILED (%d, %d acts): %s", r.status, len(r.seen), r.stderr)
 	}
 	for i, a := range acts {
 		want := map[string]unix.Errno{"bwrap": a.bwrap, "landlock": a.landlock}[backend]
