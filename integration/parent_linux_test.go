@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,11 @@ import (
 	"github.com/letta-confine/letta-confine/internal/testenv"
 )
 
-func init() { faces["caller"] = callerMain }
+func init() {
+	faces["caller"] = callerMain
+	faces["late"] = lateMain
+	faces["adopter"] = adopterMain
+}
 
 // callerMain starts a program as a harness would, and then is "killed" as soon as
 // the program has said something, or "killed-early", or goes on "from-a-thread"
@@ -24,6 +29,7 @@ func init() { faces["caller"] = callerMain }
 func callerMain(args []string) int {
 	cmd := exec.Command(args[1], args[2:]...)
 	cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
+	cmd.Env = append(os.Environ(), "CALLER="+strconv.Itoa(unix.Getpid()))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return 2
@@ -48,8 +54,37 @@ func callerMain(args []string) int {
 	return 0
 }
 
+// lateMain becomes a program once the process that started it is gone: what a
+// launcher is that its caller's end overtakes.
+func lateMain(args []string) int {
+	for os.Getenv("CALLER") == strconv.Itoa(unix.Getppid()) {
+		time.Sleep(time.Millisecond)
+	}
+	err := unix.Exec(args[0], args, os.Environ())
+	fmt.Println(err)
+	return 2
+}
+
+// adopterMain runs a program, and takes the place of the parent of what it
+// leaves behind, until that has ended.
+func adopterMain(args []string) int {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		fmt.Println(err)
+		return 2
+	}
+	if _, err := os.StartProcess(args[0], args, &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}}); err != nil {
+		fmt.Println(err)
+		return 2
+	}
+	for {
+		if _, err := unix.Wait4(-1, nil, 0, nil); err != nil && err != unix.EINTR {
+			return 0
+		}
+	}
+}
+
 // called starts a launcher from a caller in a process group of its own, and
-// returns the caller once it has said "ready", or, where it is killed early, ended.
+// returns the caller once it has said "ready".
 func (b box) called(t *testing.T, tr *testenv.Tree, how string, f flags, argv ...string) *exec.Cmd {
 	t.Helper()
 	c := b.command(t, tr, f, argv...)
@@ -68,10 +103,6 @@ func (b box) called(t *testing.T, tr *testenv.Tree, how string, f flags, argv ..
 		unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
 		cmd.Wait()
 	})
-	if how == "killed-early" {
-		cmd.Process.Wait()
-		return cmd
-	}
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("the caller said %q, %v", line, err)
 	}

@@ -66,6 +66,8 @@ func dispatch(args []string) (int, error) {
 		return plan(args[1:])
 	case "explain":
 		return explain(args[1:])
+	case "check":
+		return checks(args[1:])
 	case "probe":
 		return probeHost(args[1:])
 	case "version", "--version":
