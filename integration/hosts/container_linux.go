@@ -133,7 +133,7 @@ func seccompFor(caps []string) (object, error) {
 		}
 	}
 	if len(arches) == 0 {
-		return nil, skip{errors.New("Docker's profile has no " + runtime.GOARCH)}
+		return nil, skip{errors.New("the profile of Docker's containers has no " + runtime.GOARCH)}
 	}
 	return object{"defaultAction": profile.DefaultAction, "defaultErrnoRet": profile.DefaultErrnoRet, "architectures": arches, "syscalls": rules}, nil
 }

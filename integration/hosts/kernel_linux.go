@@ -73,7 +73,7 @@ func (k kernel) run(e *env) (map[string]verdict, error) {
 		return nil, fmt.Errorf("%d verdicts from the guest: %s", len(list), lastLine(console))
 	}
 	if abi := list[0].ABI; abi != k.abi && k.abi != anyABI {
-		return nil, fmt.Errorf("Linux %s has Landlock ABI %d, want %d", list[0].Kernel, abi, k.abi)
+		return nil, fmt.Errorf("the kernel %s has Landlock ABI %d, want %d", list[0].Kernel, abi, k.abi)
 	}
 	return map[string]verdict{"root": list[0], "user": list[1]}, nil
 }

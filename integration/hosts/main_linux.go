@@ -182,7 +182,7 @@ func (e *env) runHost(h host) outcome {
 		return o
 	}
 	if _, err := landlock.ABI(); err != nil && !h.boots {
-		o.skipped = fmt.Errorf("Landlock of this machine: %w", err)
+		o.skipped = fmt.Errorf("this machine's Landlock: %w", err)
 		return o
 	}
 	if e.ctx.Err() != nil {
