@@ -215,14 +215,14 @@ func newEnv(ctx context.Context, launcher, cache string) (*env, error) {
 		return nil, err
 	}
 	e := &env{ctx: ctx, dir: dir, self: dir + "/hosts", launcher: dir + "/letta-confine"}
-	for from, to := range map[string]string{"/proc/self/exe": e.self, launcher: e.launcher} {
-		var program []byte
-		if program, err = os.ReadFile(from); err == nil {
-			err = os.WriteFile(to, program, 0o755)
-		}
-		if err != nil {
-			break
-		}
+	// Anew, because a host may have other libraries, or none.
+	err = e.build(runtime.GOARCH, e.self, "integration/hosts")
+	var program []byte
+	if err == nil {
+		program, err = os.ReadFile(launcher)
+	}
+	if err == nil {
+		err = os.WriteFile(e.launcher, program, 0o755)
 	}
 	if err == nil {
 		err = os.Chmod(dir, 0o755)
