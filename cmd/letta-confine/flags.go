@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/letta-confine/letta-confine/denial"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/landlock"
 	"github.com/letta-confine/letta-confine/policy"
@@ -36,7 +37,7 @@ type options struct {
 
 	protect, protectGit, gitWorktree                          []string
 	isolate, newSession, dieWithParent, selfTest, exec, risks bool
-	bwrap, chdir, report                                      string
+	bwrap, chdir, report, wish, stderr                        string
 	allowOverDenial, createWritable, quiet, json, bareWord    bool
 	maxSiblings                                               int
 	keepFDs                                                   []int
@@ -131,6 +132,8 @@ var flags = []flag{
 	{"print-policy", true, func(o *options, s string) error { return boolean(&o.printPolicy, s) }},
 	{"report", false, func(o *options, s string) error { return text(&o.report, s) }},
 	{"quiet", true, func(o *options, s string) error { return boolean(&o.quiet, s) }},
+	{"for", false, func(o *options, s string) error { return oneOf(&o.wish, s, denial.Ops()...) }},
+	{"stderr", false, func(o *options, s string) error { return text(&o.stderr, s) }},
 	{"risks", true, func(o *options, s string) error { return boolean(&o.risks, s) }},
 	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},
 	{"json", true, func(o *options, s string) error { return boolean(&o.json, s) }},

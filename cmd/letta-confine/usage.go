@@ -4,7 +4,7 @@ package main
 // examples.
 const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan [flags] [--json] -- command [argument ...]
-       letta-confine explain [flags] [--risks] [--json] path ...
+       letta-confine explain [flags] [--risks] [--json] path ... | --stderr FILE
        letta-confine probe [--self-test] [--json]
        letta-confine version
 
@@ -48,13 +48,13 @@ process
   --env NAME=VALUE          set one; without =VALUE the caller's is handed on
   --keep-fd N               let the command inherit a descriptor (repeats)
   --new-session  --isolate-processes  its own session; its own processes, IPC
-  --die-with-parent         end the command when the calling process ends
-  --exec                    leave no supervisor beside bubblewrap
+  --die-with-parent  --exec  end with the calling process; leave no supervisor
 output
   --report FILE|fd:N        write what happened as JSON, one event a line
   --quiet  --json           no warnings; with plan, explain and probe: JSON
-  --risks                   with explain: list services that could act for it
-  --self-test               with probe: show every attempt and what came of it
+  --for OPERATION           with explain: what would allow to read, create ...
+  --stderr FILE             with explain: which lines of it are denials
+  --risks  --self-test      with explain: who could act for it; with probe: all
 
 exit status: the command's own; 125 the launcher failed and the command never
 ran; 126 the command cannot run; 127 it was not found; 128+n signal n ended it
