@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/landlock"
 	"github.com/letta-confine/letta-confine/policy"
+	"github.com/letta-confine/letta-confine/probe"
 	"github.com/letta-confine/letta-confine/profile"
 )
 
@@ -41,6 +43,7 @@ type options struct {
 	allowOverDenial, createWritable, quiet, json, bareWord    bool
 	maxSiblings                                               int
 	keepFDs                                                   []int
+	probeTimeout                                              time.Duration
 	args                                                      []string
 }
 
@@ -136,6 +139,12 @@ var flags = []flag{
 	{"stderr", false, func(o *options, s string) error { return text(&o.stderr, s) }},
 	{"risks", true, func(o *options, s string) error { return boolean(&o.risks, s) }},
 	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},
+	{"probe-timeout", false, func(o *options, s string) (err error) {
+		if o.probeTimeout, err = time.ParseDuration(s); err != nil || o.probeTimeout <= 0 {
+			return errors.New("want a time such as 5s")
+		}
+		return nil
+	}},
 	{"json", true, func(o *options, s string) error { return boolean(&o.json, s) }},
 }
 
@@ -183,7 +192,7 @@ func number(s string, most int) (int, error) {
 func parse(args []string) (*options, error) {
 	o := &options{
 		caches: "none", backend: "auto", prefer: "strong", require: "contents", onUnavailable: "fail",
-		missingDenied: "create", maxSiblings: landlock.DefaultMaxSiblings,
+		missingDenied: "create", maxSiblings: landlock.DefaultMaxSiblings, probeTimeout: probe.Limit,
 	}
 	set := pflag.NewFlagSet("letta-confine", pflag.ContinueOnError)
 	set.SetInterspersed(false)

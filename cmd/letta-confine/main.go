@@ -70,6 +70,8 @@ func dispatch(args []string) (int, error) {
 		return checks(args[1:])
 	case "probe":
 		return probeHost(args[1:])
+	case "doctor":
+		return probeHost(append([]string{"--self-test"}, args[1:]...))
 	case "version", "--version":
 		fmt.Println("letta-confine " + version())
 		return 0, nil

@@ -5,7 +5,7 @@ package main
 const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan [flags] [--json] -- command [argument ...]
        letta-confine explain [flags] [--risks] [--json] path ... | --stderr FILE
-       letta-confine probe [--self-test] [--json]
+       letta-confine probe|doctor [--self-test] [--json]
        letta-confine version
 
 Runs a command that can read and write only what a policy lets it; without one,
@@ -38,8 +38,7 @@ backend
   --require full|contents|any        the least enforcement that is accepted
   --on-unavailable fail|run what to do where no backend can confine
   --allow-over-denial       with auto: take Landlock though it refuses too much
-  --missing-denied create|refuse     what to do about a missing denied root
-  --create-writable         make missing writable roots
+  --missing-denied create|refuse  --create-writable  for roots that are missing
   --max-siblings N          most files that Landlock grants beside the roots
 process
   --chdir DIR               start the command there
@@ -54,7 +53,8 @@ output
   --quiet  --json           no warnings; with plan, explain and probe: JSON
   --for OPERATION           with explain: what would allow to read, create ...
   --stderr FILE             with explain: which lines of it are denials
-  --risks  --self-test      with explain: who could act for it; with probe: all
+  --risks  --self-test      with explain: who could act for it; with probe: all;
+  --probe-timeout 5s        and how long each of its steps may take
 
 exit status: the command's own; 125 the launcher failed and the command never
 ran; 126 the command cannot run; 127 it was not found; 128+n signal n ended it
