@@ -47,12 +47,14 @@ func (f Facts) Explain() Why {
 		return Why{Code: "bwrap-too-old", Hint: "install bubblewrap 0.4 or later"}
 	case f.Clone == NoSpace || f.Filtered == NoSpace:
 		return denied("limit", "raise the number of namespaces: sysctl -w user.max_user_namespaces=15000 (and max_mnt_namespaces)")
+	case f.Clone == NotPerm && f.CloneOff && !f.Root:
+		// Debian's kernels look at it before they look at arguments, so that it
+		// would be taken for a filter.
+		return denied("sysctl", "sysctl -w kernel.unprivileged_userns_clone=1")
 	case f.Filtered != Passed || f.MountFiltered != Passed:
 		return denied("seccomp", "let the container's seccomp profile allow unshare, clone and mount: docker run --security-opt seccomp=PROFILE")
 	case f.Clone == NotPerm && f.Root && !f.Privileged:
 		return denied("capability", "run as a user other than root, or with CAP_SYS_ADMIN: docker run --cap-add SYS_ADMIN")
-	case f.Clone == NotPerm && f.CloneOff:
-		return denied("sysctl", "sysctl -w kernel.unprivileged_userns_clone=1")
 	case !f.Root && f.AppArmor,
 		f.Profiles && f.Clone == Passed && (f.says("namespace", "Permission denied") || f.says("uid map", "Permission denied")):
 		// The program's own profile counts, and this one has another.
