@@ -163,7 +163,7 @@ func unavailable(list []backend) error {
 
 func (in *inputs) warn(text string) {
 	if !in.opts.quiet {
-		say("warning", text)
+		warn(text)
 	}
 }
 

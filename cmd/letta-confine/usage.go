@@ -6,7 +6,7 @@ const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan [flags] [--json] -- command [argument ...]
        letta-confine explain [flags] [--risks] [--json] path ...
        letta-confine probe [--self-test] [--json]
-       letta-confine version
+       letta-confine completion bash|zsh|fish,  letta-confine version [--json]
 
 Runs a command that can read and write only what a policy lets it; without one,
 what the mode workspace-write does: write here and to the temporary directory.
@@ -52,7 +52,7 @@ process
   --exec                    leave no supervisor beside bubblewrap
 output
   --report FILE|fd:N        write what happened as JSON, one event a line
-  --quiet  --json           no warnings; with plan, explain and probe: JSON
+  --quiet  --json  --error-format text|json  no warnings; JSON, of errors too
   --risks                   with explain: list services that could act for it
   --self-test               with probe: show every attempt and what came of it
 
