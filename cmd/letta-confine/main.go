@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -21,7 +22,24 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
+	// Before anything else, because that face has none of the launcher's words.
+	if args, ok := asLandlockRun(os.Args); ok {
+		os.Exit(landlockRun(args))
+	}
 	os.Exit(run(os.Args[1:]))
+}
+
+// asLandlockRun returns the arguments for landlock-run where the program is called
+// by that name, or with it as the first word.
+func asLandlockRun(argv []string) (args []string, ok bool) {
+	const name = "landlock-run"
+	switch {
+	case path.Base(argv[0]) == name:
+		return argv[1:], true
+	case len(argv) > 1 && argv[1] == name:
+		return argv[2:], true
+	}
+	return nil, false
 }
 
 // run is the whole program. It returns the exit status; a panic is a failure
