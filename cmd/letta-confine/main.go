@@ -29,6 +29,9 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
+// bwrapFace is the first word of the face that takes bubblewrap's arguments.
+const bwrapFace = "bwrap-argv"
+
 // asLandlockRun returns the arguments for landlock-run where the program is called
 // by that name, or with it as the first word.
 func asLandlockRun(argv []string) (args []string, ok bool) {
@@ -88,6 +91,8 @@ func dispatch(args []string) (int, error) {
 		return checks(args[1:])
 	case "probe":
 		return probeHost(args[1:])
+	case bwrapFace:
+		return bwrapArgv(args[1:]), nil
 	case "version", "--version":
 		fmt.Println("letta-confine " + version())
 		return 0, nil
