@@ -30,7 +30,7 @@ func eachUser(t *testing.T, f func(t *testing.T, u testenv.User)) {
 // TestLandlockRun runs testdata/landlock-run.tsv, what DSH's launcher does, byte for
 // byte: called by its name, and with the name as the first word. Exact output ends
 // in a newline; ~ means that it contains the text. Each refused write is done
-// unconfined, too. An @ is a name that no other test has.
+// unconfined, too. UNIQUE is a name that no other test has.
 func TestLandlockRun(t *testing.T) {
 	named := called(t, "landlock-run")
 	eachUser(t, func(t *testing.T, u testenv.User) {
@@ -104,7 +104,7 @@ func casesTree(t *testing.T, u testenv.User) *testenv.Tree {
 
 func inShell(t *testing.T, tr *testenv.Tree, text string) testenv.Result {
 	t.Helper()
-	text = strings.ReplaceAll(text, "@", filepath.Base(tr.Dir))
+	text = strings.ReplaceAll(text, "UNIQUE", filepath.Base(tr.Dir))
 	return testenv.Command{User: tr.User, Dir: tr.Path("work"), Home: tr.Home(), Argv: []string{"/bin/sh", "-c", text}}.Run(t)
 }
 
@@ -128,7 +128,7 @@ func ended(got int, want string) bool {
 // holds reads "path!", which says that nothing is there, or "path=line".
 func holds(tr *testenv.Tree, state string) bool {
 	if path, ok := strings.CutSuffix(state, "!"); ok {
-		_, err := os.Lstat(tr.Path(inWork(strings.ReplaceAll(path, "@", filepath.Base(tr.Dir)))))
+		_, err := os.Lstat(tr.Path(inWork(strings.ReplaceAll(path, "UNIQUE", filepath.Base(tr.Dir)))))
 		return err != nil
 	}
 	path, line, _ := strings.Cut(state, "=")
