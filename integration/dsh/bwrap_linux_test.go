@@ -182,7 +182,7 @@ func TestBwrapProcesses(t *testing.T) {
 		look := `test -e /proc/` + strconv.Itoa(sleep.Process.Pid) + `/stat && echo seen || echo gone`
 		res, plan := b.run(t, readOnly(), look), b.plan(t)
 		want := map[string]string{"bwrap": "gone\n", "landlock": "seen\n"}[b.backend]
-		if res.Stdout != want || slices.Contains(plan.Gaps, "processes") != (b.backend == "landlock") || slices.Contains(plan.Limits, "die-with-parent") != (b.backend == "landlock") {
+		if res.Stdout != want || slices.Contains(plan.Gaps, "processes-shared") != (b.backend == "landlock") || slices.Contains(plan.Limits, "die-with-parent") != (b.backend == "landlock") {
 			t.Errorf("got %+v and %+v", res, plan)
 		}
 		if res := b.free(t, look); res.Stdout != "seen\n" {
