@@ -237,6 +237,9 @@ func TestBwrapRefuses(t *testing.T) {
 			}
 		}
 		refused(t, b.exec(t, []string{testenv.Launcher(t), "bwrap-argv"}), "no -- and command")
+		if b.backend == "landlock" {
+			refused(t, b.run(t, append([]string{"--require", "full"}, b.workspaceWrite()...), "true"), "--require full does not accept that")
+		}
 		none := append([]string{testenv.Launcher(t), "bwrap-argv", "--backend", "bwrap", "--bwrap", "/nowhere"}, readOnly()...)
 		refused(t, b.exec(t, append(none, "--", "true")), "no backend can confine this command")
 	})

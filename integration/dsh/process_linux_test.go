@@ -34,14 +34,25 @@ func TestLandlockRunLayers(t *testing.T) {
 func TestLandlockRunInherits(t *testing.T) {
 	launcher := called(t, "landlock-run")
 	const state = `sh -c 'test $$ = $OUTER && echo the same process
-		pwd; umask; ulimit -n; ulimit -c; readlink /proc/$$/fd/7; ls /proc/$$/fd; env -u OUTER | sort'`
+		pwd; umask; ulimit -n; ulimit -c; readlink /proc/$$/fd/7; ls /proc/$$/fd; grep SigIgn /proc/self/status; env -u OUTER | sort'`
 	eachUser(t, func(t *testing.T, u testenv.User) {
 		tr := testenv.NewTree(t, u)
-		const prepare = "umask 027; ulimit -Sn 100; ulimit -c 0; exec 7<file.txt; export OUTER=$$ LETTA_SANDBOX=bwrap TMPDIR=/x; exec "
+		const prepare = "trap '' HUP INT; umask 027; ulimit -Sn 100; ulimit -c 0; exec 7<file.txt; export OUTER=$$ LETTA_SANDBOX=bwrap TMPDIR=/x; exec "
 		free := inShell(t, tr, prepare+state)
 		confined := inShell(t, tr, prepare+launcher+" --ro / -- "+state)
 		if free.Status != 0 || !strings.Contains(free.Stdout, "the same process\n") || confined != free {
 			t.Errorf("confined:\n%+v\nwant what it is unconfined:\n%+v", confined, free)
+		}
+	})
+}
+
+// TestLandlockRunClosed: a standard descriptor that is closed is open on /dev/null.
+func TestLandlockRunClosed(t *testing.T) {
+	launcher := called(t, "landlock-run")
+	eachUser(t, func(t *testing.T, u testenv.User) {
+		res := inShell(t, testenv.NewTree(t, u), "exec "+launcher+" --ro / -- sh -c 'readlink /proc/$$/fd/0' <&-")
+		if res.Stdout != "/dev/null\n" {
+			t.Errorf("got %+v", res)
 		}
 	})
 }
