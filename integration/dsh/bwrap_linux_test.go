@@ -72,7 +72,8 @@ func (b box) denied() string {
 func (b box) plan(t *testing.T) (plan struct {
 	Backend, Enforcement string
 	Gaps, Limits         []string
-}) {
+},
+) {
 	t.Helper()
 	data, err := os.ReadFile(b.Path("out/report"))
 	if err != nil {
