@@ -61,18 +61,28 @@ var errChanged = errors.New("it was replaced while the sandbox was set up")
 // Each path is opened without following a symlink, and a root must be the file
 // that was resolved: a name swapped in the meantime grants nothing.
 func (rs Ruleset) Restrict() error {
-	attr := ll.RulesetAttr{HandledAccessFS: uint64(rs.Handled), Scoped: rs.Scoped}
+	err := restrict(ll.RulesetAttr{HandledAccessFS: uint64(rs.Handled), Scoped: rs.Scoped}, func(ruleset int) error {
+		for _, g := range rs.Grants {
+			if err := rs.add(ruleset, g); err != nil {
+				return fmt.Errorf("rule for %q: %w", g.Path, err)
+			}
+		}
+		return rs.addOutput(ruleset)
+	})
+	if err != nil {
+		return err
+	}
+	return rs.checkRoot()
+}
+
+// restrict puts the calling thread into a domain with the rules that fill adds.
+func restrict(attr ll.RulesetAttr, fill func(ruleset int) error) error {
 	fd, err := ll.LandlockCreateRuleset(&attr, 0)
 	if err != nil {
 		return fmt.Errorf("landlock_create_ruleset: %w", err)
 	}
 	defer unix.Close(fd)
-	for _, g := range rs.Grants {
-		if err := rs.add(fd, g); err != nil {
-			return fmt.Errorf("rule for %q: %w", g.Path, err)
-		}
-	}
-	if err := rs.addOutput(fd); err != nil {
+	if err := fill(fd); err != nil {
 		return err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -81,7 +91,7 @@ func (rs Ruleset) Restrict() error {
 	if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
 		return fmt.Errorf("landlock_restrict_self: %w", err)
 	}
-	return rs.checkRoot()
+	return nil
 }
 
 // ErrAbove says that the rules reach the root itself from above.

@@ -156,6 +156,9 @@ func names(gaps []policy.Gap) string {
 
 // kept refuses what only a launcher that stays beside the command can keep.
 func (o *options) kept(hint string) error {
+	if o.yielding {
+		return nil
+	}
 	for _, f := range []struct {
 		name  string
 		asked bool

@@ -67,7 +67,9 @@ func dispatched(t *testing.T) []string {
 }
 
 func TestSubcommandsAreDispatched(t *testing.T) {
-	if words := dispatched(t); !slices.Equal(words, subcommands) {
+	words := append(dispatched(t), "landlock-run") // main's own
+	slices.Sort(words)
+	if !slices.Equal(words, subcommands) {
 		t.Errorf("dispatch knows %q, and subcommands in completion.go lists %q", words, subcommands)
 	}
 }

@@ -31,6 +31,7 @@ type options struct {
 	tmp                                            string   // host or private
 	private                                        []string // directories in whose place the command has an empty one of its own
 	isolateGiven, dieGiven, byDefault, denyHelpers bool
+	yielding                                       bool // what a backend cannot keep beside paths is named, not refused
 
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 
@@ -182,12 +183,17 @@ func number(s string, most int) (int, error) {
 	return n, nil
 }
 
-// parse reads a command line. Flags end at "--" or at the first other word.
-func parse(args []string) (*options, error) {
-	o := &options{
+// defaults are the options of a command line without flags.
+func defaults() *options {
+	return &options{
 		caches: "none", backend: "auto", prefer: "strong", require: "contents", onUnavailable: "fail",
 		missingDenied: "create", maxSiblings: landlock.DefaultMaxSiblings,
 	}
+}
+
+// parse reads a command line. Flags end at "--" or at the first other word.
+func parse(args []string) (*options, error) {
+	o := defaults()
 	set := pflag.NewFlagSet("letta-confine", pflag.ContinueOnError)
 	set.SetInterspersed(false)
 	set.Usage = func() {} // run prints the usage; pflag would add its own
