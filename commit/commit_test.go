@@ -280,9 +280,21 @@ func TestRunsNothing(t *testing.T) {
 	r.write("system/rw.md", plain+"more\n")
 	r.git("add", "-A")
 	for _, set := range [][2]string{
-		{"core.fsmonitor", evil}, {"diff.external", evil}, {"diff.evil.textconv", evil}, {"diff.evil.command", evil}, {"core.pager", evil},
-		{"filter.evil.clean", evil}, {"filter.evil.smudge", evil}, {"core.hooksPath", r.dir}, {"diff.relative", "true"}, {"diff.orderFile", "none"},
-		{"diff.renames", "copies"}, {"diff.noprefix", "true"}, {"core.sshCommand", evil}, {"diff.ignoreSubmodules", "all"}, {"color.ui", "always"},
+		{"core.fsmonitor", evil},
+		{"diff.external", evil},
+		{"diff.evil.textconv", evil},
+		{"diff.evil.command", evil},
+		{"core.pager", evil},
+		{"filter.evil.clean", evil},
+		{"filter.evil.smudge", evil},
+		{"core.hooksPath", r.dir},
+		{"diff.relative", "true"},
+		{"diff.orderFile", "none"},
+		{"diff.renames", "copies"},
+		{"diff.noprefix", "true"},
+		{"core.sshCommand", evil},
+		{"diff.ignoreSubmodules", "all"},
+		{"color.ui", "always"},
 	} {
 		r.git("config", set[0], set[1])
 	}

@@ -36,23 +36,25 @@ func (s *Scanner) AddGitleaks(config string) error {
 	return nil
 }
 
-// known are the keys that each table may have.
-var known = map[string][]string{
-	"":                 {"title", "description", "minVersion"},
-	"extend":           {"useDefault", "disabledRules"},
-	"rules":            {"id", "description", "regex", "secretGroup", "entropy", "keywords", "path", "tags"},
-	"allowlist":        allowlistKeys,
-	"allowlists":       allowlistKeys,
-	"rules.allowlist":  allowlistKeys,
-	"rules.allowlists": allowlistKeys,
+// known are the keys that a table may have, or nil for an unknown table.
+func known(name string) []string {
+	switch name {
+	case "":
+		return []string{"title", "description", "minVersion"}
+	case "extend":
+		return []string{"useDefault", "disabledRules"}
+	case "rules":
+		return []string{"id", "description", "regex", "secretGroup", "entropy", "keywords", "path", "tags"}
+	case "allowlist", "allowlists", "rules.allowlist", "rules.allowlists":
+		return []string{"id", "description", "regexes", "regexTarget", "paths", "stopwords", "commits", "condition", "targetRules"}
+	}
+	return nil
 }
-
-var allowlistKeys = []string{"id", "description", "regexes", "regexTarget", "paths", "stopwords", "commits", "condition", "targetRules"}
 
 // fromGitleaks returns the rule in a table, or nil for a table that holds none.
 func fromGitleaks(t table) (*rule, error) {
-	keys, ok := known[t.name]
-	if !ok || t.list != (t.name == "rules" || strings.HasSuffix(t.name, "allowlists")) {
+	keys := known(t.name)
+	if keys == nil || t.list != (t.name == "rules" || strings.HasSuffix(t.name, "allowlists")) {
 		return nil, fmt.Errorf("unknown table %q", t.name)
 	}
 	for key := range t.values {

@@ -7,7 +7,6 @@ package secrets
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"math"
 	"slices"
 	"strings"
@@ -30,14 +29,14 @@ type Finding struct {
 // Scanner looks for secrets. The zero value finds nothing; see [New].
 type Scanner struct {
 	rules   []rule
-	allowed map[[sha256.Size]byte]bool
+	allowed map[[32]byte]bool
 }
 
 // New returns a Scanner for the kinds that this package knows.
-func New() *Scanner { return &Scanner{rules: builtin(), allowed: make(map[[sha256.Size]byte]bool)} }
+func New() *Scanner { return &Scanner{rules: builtin(), allowed: make(map[[32]byte]bool)} }
 
 // Allow lets a match, or the value in it, pass whose SHA-256 is sum.
-func (s *Scanner) Allow(sum [sha256.Size]byte) { s.allowed[sum] = true }
+func (s *Scanner) Allow(sum [32]byte) { s.allowed[sum] = true }
 
 // Scan returns what looks like a secret in text, in the order of the places.
 // Path is the name of the file, or "", and is itself looked at too. A text with
@@ -122,7 +121,7 @@ func (r *rule) valueGroup(m []int) int {
 
 // passes reports whether a match is no secret: a placeholder, or allowed by name.
 func (s *Scanner) passes(r *rule, match, value []byte) bool {
-	if len(s.allowed) > 0 && (s.allowed[sha256.Sum256(match)] || s.allowed[sha256.Sum256(value)]) {
+	if len(s.allowed) > 0 && (s.allowed[Sum(match)] || s.allowed[Sum(value)]) {
 		return true
 	}
 	if r.entropy > 0 && entropy(value) < r.entropy {

@@ -189,6 +189,16 @@ func TestAllow(t *testing.T) {
 	}
 }
 
+// TestSum: the sums are those of crypto/sha256, at every length about a block's end.
+func TestSum(t *testing.T) {
+	for n := range 200 {
+		text := []byte(strings.Repeat("aé\x00z", 50)[:n])
+		if Sum(text) != sha256.Sum256(text) {
+			t.Errorf("the sum of %d bytes is wrong", n)
+		}
+	}
+}
+
 // text100k is prose with the words that the prefilter knows, as memory files have.
 func text100k() []byte {
 	var b strings.Builder

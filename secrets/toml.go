@@ -216,7 +216,9 @@ func unescaped(s string) (string, error) {
 		case 'b', 't', 'n', 'f', 'r', '"', '\\':
 			c = rune("\b\t\n\f\r\"\\"[strings.IndexByte(`btnfr"\`, s[i+1])])
 		case 'u', 'U':
-			n = map[byte]int{'u': 6, 'U': 10}[s[i+1]]
+			if n = 6; s[i+1] == 'U' {
+				n = 10
+			}
 			if i+n > len(s) {
 				return "", errors.New("a cut escape")
 			}

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -63,10 +62,10 @@ func (f *scannerFlags) scanner() (*secrets.Scanner, error) {
 				continue
 			}
 			sum, err := hex.DecodeString(word)
-			if err != nil || len(sum) != sha256.Size {
+			if err != nil || len(sum) != 32 {
 				return nil, fmt.Errorf("--allow-list %q: a line that is no SHA-256", f.allow)
 			}
-			s.Allow([sha256.Size]byte(sum))
+			s.Allow([32]byte(sum))
 		}
 	}
 	return s, nil
