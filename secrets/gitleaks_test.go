@@ -81,7 +81,7 @@ func TestGitleaksRefuses(t *testing.T) {
 		if err := s.AddGitleaks(config); err == nil {
 			t.Errorf("%q is taken", config)
 		}
-		if len(s.rules) != len(builtin()) {
+		if len(s.rules) != len(builtinRules()) {
 			t.Errorf("%q adds rules", config)
 		}
 	}

@@ -224,7 +224,7 @@ func BenchmarkScan(b *testing.B) {
 // BenchmarkNaive is what the prefilter saves: every pattern on the whole text.
 func BenchmarkNaive(b *testing.B) {
 	text := text100k()
-	rules := builtin()
+	rules := builtinRules()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		for _, r := range rules {

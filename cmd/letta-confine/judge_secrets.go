@@ -107,6 +107,8 @@ func parseKind(set *pflag.FlagSet, help string, args []string) (done bool, err e
 	case errors.Is(err, pflag.ErrHelp):
 		fmt.Print(help)
 		return true, nil
+	case err != nil && len(secrets.New().Scan("", []byte(err.Error()))) > 0:
+		return true, errors.New("a text that looks like a secret stands where a flag does")
 	case err != nil:
 		return true, withHint(err, "see letta-confine check "+set.Name()+" --help")
 	}
@@ -143,7 +145,9 @@ func checkSecrets(args []string) (int, error) {
 	for _, path := range files {
 		data := []byte(*text)
 		if !set.Changed("text") {
-			if data, err = readText(path); err != nil {
+			// A text in the place of a file's name is a mistake, but if it is a
+			// secret that is what to say, and not its name again in an error.
+			if data, err = readText(path); err != nil && len(scanner.Scan(path, nil)) == 0 {
 				return 0, withHint(fmt.Errorf("%q: %w", path, withoutPath(err)), "a text is given as --text TEXT or on standard input")
 			}
 		}
