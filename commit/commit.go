@@ -62,6 +62,11 @@ func Judge(r Repo, scanner *secrets.Scanner, approved bool) ([]Finding, error) {
 			return nil, err
 		}
 	}
+	for i := range j.found {
+		if f := &j.found[i]; len(scanner.Scan("", []byte(f.Path))) > 0 {
+			f.Path = ""
+		}
+	}
 	return j.found, nil
 }
 
@@ -201,15 +206,11 @@ func (j *judge) content(c *change, old, text []byte) {
 		}
 	}
 	for _, f := range j.scanner.Scan(c.dst, added(old, text)) {
-		path := c.dst
-		if f.Line == 0 {
-			path = ""
-		}
 		reason := "looks like a secret: " + f.Kind
 		if f.Decision == verdict.Ask {
-			j.ask(path, f.Decision, "secret", reason)
+			j.ask(c.dst, f.Decision, "secret", reason)
 		} else {
-			j.add(path, f.Decision, "secret", reason)
+			j.add(c.dst, f.Decision, "secret", reason)
 		}
 		last := &j.found[len(j.found)-1]
 		last.Rule, last.Line, last.Column = f.Kind, f.Line, f.Column

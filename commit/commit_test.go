@@ -103,6 +103,9 @@ func (r *repo) judge(approved bool) (verdict.Decision, []string) {
 	}
 	d, codes := verdict.Allow, []string{}
 	for _, f := range found {
+		if strings.Contains(f.Path+f.Reason+f.Rule, key) {
+			r.t.Errorf("%+v holds the secret", f)
+		}
 		d = max(d, f.Decision)
 		codes = append(codes, f.Code)
 	}
@@ -174,6 +177,7 @@ func TestJudge(t *testing.T) {
 		"key in a text file":     {func(r *repo) { r.write("x.txt", key) }, "secret"},
 		"key in a binary":        {func(r *repo) { r.write("x.bin", "\x00\x01"+key); r.write(".gitattributes", "* -diff binary\n") }, "secret"},
 		"key by rename and edit": {func(r *repo) { r.rename("system/rw.md", "o.md"); r.write("o.md", plain+key) }, "secret"},
+		"key as a memory's name": {func(r *repo) { r.write("system/"+key+".md", "x") }, "frontmatter"},
 		"key as a name":          {func(r *repo) { r.write(key+".txt", "x") }, "secret"},
 		"configuration":          {func(r *repo) { r.write(configName, `{"version":1}`) }, "config"},
 		"configuration deleted":  {func(r *repo) { r.remove(configName) }, "config"},

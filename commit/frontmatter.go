@@ -46,8 +46,7 @@ func field(line string) (key, value string, ok bool) {
 }
 
 // isReadOnly reports whether a committed file says that it is read-only, in any
-// spelling that a YAML reader takes for true, and in a frontmatter that is not in
-// order too.
+// spelling that a YAML reader takes for true, with line ends of either kind.
 func isReadOnly(text []byte) bool {
 	h := headOf([]byte(strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r", "")))
 	for _, line := range h.lines {

@@ -155,12 +155,12 @@ func checkSecrets(args []string) (int, error) {
 		if path == "-" {
 			name = ""
 		}
+		printed := name
+		if len(scanner.Scan("", []byte(name))) > 0 {
+			printed = ""
+		}
 		for _, f := range scanner.Scan(name, data) {
-			shown := name
-			if f.Line == 0 {
-				shown = ""
-			}
-			found = append(found, fileFinding{shown, f})
+			found = append(found, fileFinding{printed, f})
 		}
 	}
 	v := verdict.Verdict{Decision: verdict.Allow, Code: "no-secret", Reason: "nothing looks like a secret"}
@@ -183,7 +183,7 @@ func findingLine(d verdict.Decision, path string, line, column int, reason strin
 	case line > 0:
 		where = fmt.Sprintf("%d:%d: ", line, column)
 	default:
-		where = "a file's name: "
+		where = "a name that is not shown: "
 	}
 	return d.String() + ": " + where + reason
 }
