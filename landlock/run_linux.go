@@ -61,7 +61,7 @@ var errChanged = errors.New("it was replaced while the sandbox was set up")
 // Each path is opened without following a symlink, and a root must be the file
 // that was resolved: a name swapped in the meantime grants nothing.
 func (rs Ruleset) Restrict() error {
-	return restrict(ll.RulesetAttr{HandledAccessFS: uint64(rs.Handled), Scoped: rs.Scoped}, func(ruleset int) error {
+	err := restrict(ll.RulesetAttr{HandledAccessFS: uint64(rs.Handled), Scoped: rs.Scoped}, func(ruleset int) error {
 		for _, g := range rs.Grants {
 			if err := rs.add(ruleset, g); err != nil {
 				return fmt.Errorf("rule for %q: %w", g.Path, err)
@@ -69,6 +69,11 @@ func (rs Ruleset) Restrict() error {
 		}
 		return rs.addOutput(ruleset)
 	})
+	readable := slices.ContainsFunc(rs.Grants, func(g Grant) bool { return g.Path == "/" && g.Rights&ll.AccessFSReadDir != 0 })
+	if err != nil || readable || rs.Handled&ll.AccessFSReadDir == 0 {
+		return err
+	}
+	return checkRoot()
 }
 
 // restrict puts the calling thread into a domain with the rules that fill adds.
@@ -88,6 +93,25 @@ func restrict(attr ll.RulesetAttr, fill func(ruleset int) error) error {
 		return fmt.Errorf("landlock_restrict_self: %w", err)
 	}
 	return nil
+}
+
+// ErrAbove says that the rules reach the root itself from above.
+var ErrAbove = errors.New("the root directory lies below a directory that the policy allows")
+
+// checkRoot opens the root, now that the domain stands and where no rule lets it
+// be read. The kernel looks for rules up to the real root: in a chroot beyond what
+// can be seen, and a directory out there that was mounted in here too brings its
+// rule for all of the chroot (integration: TestChrootBelowWhatIsGranted).
+func checkRoot() error {
+	fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err == unix.EACCES {
+		return nil
+	}
+	if err == nil {
+		unix.Close(fd)
+		err = ErrAbove
+	}
+	return err
 }
 
 // addOutput lets the command open its own output anew, as /dev/stdout, where

@@ -20,6 +20,7 @@ const (
 	GapDeferred    Gap = "deferred"         // a file that something unconfined runs later can be replaced
 	GapProcesses   Gap = "processes-shared" // what were to be processes of the command's own are the host's
 	GapTmp         Gap = "tmp"              // what was to be a directory of the command's own is the host's, beside one of its own
+	GapSystemCalls Gap = "system-calls"     // no filter on them: input can be pushed into a shared terminal
 )
 
 // keepsContents reports whether, with g open, the command itself still reads no

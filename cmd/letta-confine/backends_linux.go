@@ -71,7 +71,7 @@ func (in *inputs) bubblewrap() backend {
 	if in.opts.exec && len(plan.Create) > 0 {
 		return fail(withHint(fmt.Errorf("--exec: nobody would remove the mount point %q again", plan.Create[0].Path), "create it first, or leave out --exec"))
 	}
-	b := backend{enforcement: plan.Enforcement, skipped: plan.Skipped, native: native{helper: helper, plan: plan}}
+	b := backend{enforcement: filtered(plan.Enforcement), skipped: plan.Skipped, native: native{helper: helper, plan: plan}}
 	// Where no Landlock domain forbids to mount, a new user namespace would
 	// bring the right back.
 	b.filter = harden.Options{Privileged: host.Privileged, Keyrings: in.opts.isolate, NoUserNS: in.opts.isolate || abi == 0}
@@ -79,6 +79,15 @@ func (in *inputs) bubblewrap() backend {
 		b.ruleset = landlock.Inside(in.resolved, abi, in.opts.isolate, in.private)
 	}
 	return b
+}
+
+// filtered adds to what a mechanism leaves open that this build has no system call
+// filter, where it has none.
+func filtered(e policy.Enforcement) policy.Enforcement {
+	if !harden.HasFilter {
+		e.Gaps = append(e.Gaps, policy.GapSystemCalls)
+	}
+	return e
 }
 
 // protect lists the files that decide what the next run may do.
@@ -128,7 +137,7 @@ func (in *inputs) landlock() backend {
 		return backend{err: err}
 	}
 	return backend{
-		enforcement: in.open(rs.Enforcement), skipped: rs.Skipped, warnings: in.changeable("Landlock"),
+		enforcement: filtered(in.open(rs.Enforcement)), skipped: rs.Skipped, warnings: in.changeable("Landlock"),
 		native: native{ruleset: rs, filter: harden.Options{Privileged: held != 0}},
 	}
 }
