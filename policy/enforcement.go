@@ -18,9 +18,9 @@ const (
 	GapFIFO        Gap = "fifo"             // a fifo in a read-only place can be written to
 	GapHelpers     Gap = "helpers"          // a service outside can be asked to do it
 	GapDeferred    Gap = "deferred"         // a file that something unconfined runs later can be replaced
-	GapProcesses   Gap = "processes-shared" // what were to be processes of the command's own are the host's
 	GapTmp         Gap = "tmp"              // what was to be a directory of the command's own is the host's, beside one of its own
 	GapSystemCalls Gap = "system-calls"     // no filter on them: input can be pushed into a shared terminal
+	GapProcesses   Gap = "processes-shared" // what were to be processes of the command's own are the host's
 )
 
 // keepsContents reports whether, with g open, the command itself still reads no

@@ -32,7 +32,7 @@ func bwrapArgv(args []string) int {
 }
 
 // bwrapFaceFlags are the launcher's own flags that may come before bubblewrap's.
-var bwrapFaceFlags = []string{"backend", "bwrap", "report", "require"}
+var bwrapFaceFlags = []string{"backend", "bwrap", "deny", "env", "keep-env", "report", "require", "scrub-env"}
 
 func parseBwrapArgv(args []string) (*options, error) {
 	o := defaults()
@@ -42,10 +42,14 @@ func parseBwrapArgv(args []string) (*options, error) {
 		if i < 0 {
 			break
 		}
-		if err := flags[i].set(o, args[1]); err != nil {
-			return nil, fmt.Errorf("%s %q: %w", args[0], args[1], err)
+		value, taken := args[1], 2
+		if flags[i].bool {
+			value, taken = "true", 1
 		}
-		args = args[2:]
+		if err := flags[i].set(o, value); err != nil {
+			return nil, fmt.Errorf("%s %q: %w", args[0], value, err)
+		}
+		args = args[taken:]
 	}
 	b, err := dsh.ParseBwrap(args, there)
 	if err != nil {

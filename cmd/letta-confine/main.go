@@ -26,7 +26,7 @@ func main() {
 	if args, ok := asLandlockRun(os.Args); ok {
 		os.Exit(landlockRun(args))
 	}
-	os.Exit(run(os.Args[1:]))
+	os.Exit(run(os.Args[min(1, len(os.Args)):])) // before Linux 5.18 there may be no name either
 }
 
 // bwrapFace is the first word of the face that takes bubblewrap's arguments.
@@ -37,7 +37,7 @@ const bwrapFace = "bwrap-argv"
 func asLandlockRun(argv []string) (args []string, ok bool) {
 	const name = "landlock-run"
 	switch {
-	case path.Base(argv[0]) == name:
+	case len(argv) > 0 && path.Base(argv[0]) == name:
 		return argv[1:], true
 	case len(argv) > 1 && argv[1] == name:
 		return argv[2:], true
