@@ -1,3 +1,5 @@
+//go:build !launcher
+
 package main
 
 import (
@@ -97,6 +99,6 @@ func approved() bool {
 	default:
 		return true
 	}
-	warn(approval+" is ignored: "+ignored)
+	warn(approval + " is ignored: " + ignored)
 	return false
 }

@@ -6,8 +6,8 @@ const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan [flags] [--json] -- command [argument ...]
        letta-confine explain [flags] [--risks] [--json] path ...
        letta-confine probe [--self-test] [--json]
-       letta-confine version [--json] | completion bash|zsh|fish
-       letta-confine bwrap-argv ... | landlock-run ...  (docs/dsh.md)
+       letta-confine check KIND | completion bash|zsh|fish | version [--json]
+       letta-confine bwrap-argv ... | landlock-run ...
 
 Runs a command that can read and write only what a policy lets it; without one,
 what the mode workspace-write does: write here and to the temporary directory.
