@@ -14,9 +14,10 @@ import (
 // Call is what a tool is about to be called with.
 type Call struct {
 	Tool  string
-	Input []byte // JSON; its shape is the tool's own
-	Cwd   string // absolute; what a relative path is relative to
-	Write bool   // the call writes, whatever is known of the tool
+	Input []byte   // JSON, whose shape is the tool's own; empty where there is none
+	Paths []string // further paths that the tool is given
+	Cwd   string   // absolute; what a relative path is relative to
+	Write bool     // the call writes, whatever is known of the tool
 }
 
 // target is one path of a call.
@@ -50,9 +51,15 @@ func (c Call) targets(home string) ([]target, error) {
 	if !strings.HasPrefix(c.Cwd, "/") {
 		return nil, errCwd
 	}
-	leaves, err := leavesOf(c.Input)
-	if err != nil {
-		return nil, err
+	var leaves []leaf
+	if len(c.Input) > 0 || len(c.Paths) == 0 {
+		var err error
+		if leaves, err = leavesOf(c.Input); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range c.Paths {
+		leaves = append(leaves, leaf{"path", path})
 	}
 	t := &collector{call: c, kind: KindOf(c.Tool), home: home}
 	for _, l := range leaves {

@@ -18,3 +18,4 @@ func confine([]string) (int, error)   { return 0, errPlatform }
 func plan([]string) (int, error)      { return 0, errPlatform }
 func explain([]string) (int, error)   { return 0, errPlatform }
 func probeHost([]string) (int, error) { return 0, errPlatform }
+func checkPath([]string) (int, error) { return 0, errPlatform }

@@ -6,7 +6,7 @@ const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan [flags] [--json] -- command [argument ...]
        letta-confine explain [flags] [--risks] [--json] path ...
        letta-confine probe [--self-test] [--json]
-       letta-confine version
+       letta-confine check path|hook ... (see check path --help); version
 
 Runs a command that can read and write only what a policy lets it; without one,
 what the mode workspace-write does: write here and to the temporary directory.
