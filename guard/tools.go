@@ -17,34 +17,25 @@ const (
 	Shell                // runs a command
 )
 
-// kinds has the names of known tools, of every harness, as fold spells them.
-var kinds = map[Kind][]string{
-	Reader: {"read", "readfile", "view", "viewimage", "notebookread", "openfile", "cat"},
-	Writer: {
-		"write", "writefile", "edit", "editfile", "multiedit", "notebookedit", "replace", "create", "createfile",
-		"delete", "deletefile", "strreplace", "searchreplace", "editnotebook",
-	},
-	Patcher:  {"applypatch", "memoryapplypatch"},
-	Lister:   {"ls", "listdir", "listdirectory", "listfiles"},
-	Searcher: {"grep", "grepfiles", "searchfilecontent", "grepsearch", "ripgrep", "searchfiles"},
-	Globber:  {"glob", "globfiles", "globfilesearch", "readmanyfiles", "findfiles", "filesearch"},
-	Shell: {
-		"bash", "shell", "shellcommand", "localshell", "execcommand", "writestdin", "runshellcommand", "runterminalcmd",
-		"runterminalcommand", "monitor", "terminal",
-	},
-}
-
 // KindOf returns what is known of a tool, by its name at any provider.
 func KindOf(tool string) Kind {
-	name := fold(tool)
-	for _, n := range []string{name, strings.TrimSuffix(name, "gemini")} {
-		for kind, names := range kinds {
-			for _, known := range names {
-				if n == known {
-					return kind
-				}
-			}
-		}
+	switch strings.TrimSuffix(fold(tool), "gemini") {
+	case "read", "readfile", "view", "viewimage", "notebookread", "openfile", "cat":
+		return Reader
+	case "write", "writefile", "edit", "editfile", "multiedit", "notebookedit", "replace", "create", "createfile",
+		"delete", "deletefile", "strreplace", "searchreplace", "editnotebook":
+		return Writer
+	case "applypatch", "memoryapplypatch":
+		return Patcher
+	case "ls", "listdir", "listdirectory", "listfiles":
+		return Lister
+	case "grep", "grepfiles", "searchfilecontent", "grepsearch", "ripgrep", "searchfiles":
+		return Searcher
+	case "glob", "globfiles", "globfilesearch", "readmanyfiles", "findfiles", "filesearch":
+		return Globber
+	case "bash", "shell", "shellcommand", "localshell", "execcommand", "writestdin", "runshellcommand", "runterminalcmd",
+		"runterminalcommand", "monitor", "terminal":
+		return Shell
 	}
 	return Other
 }
