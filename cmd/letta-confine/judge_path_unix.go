@@ -65,6 +65,9 @@ func checkPath(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	for _, w := range j.warnings {
+		say("warning", w)
+	}
 	c.Write = write
 	r := g.Judge(c)
 	if o.json {
@@ -85,6 +88,7 @@ type judging struct {
 	tool         string
 	disableGuard bool
 	in           *inputs // of the run's policy, where one is asked for
+	warnings     []string
 }
 
 func (j *judging) flags() []flag {
@@ -103,7 +107,7 @@ func (j *judging) guard(o *options) (*guard.Guard, error) {
 		// letta-code's parent process may be told to let go; what runs below it
 		// may not let itself go.
 		if j.disableGuard && os.Getenv("LETTA_CODE_AGENT_ROLE") == "subagent" {
-			say("warning", "--disable-memory-guard is not for a subagent: the guard stays on")
+			j.warnings = append(j.warnings, "--disable-memory-guard is not for a subagent: the guard stays on")
 			j.disableGuard = false
 		}
 		if !j.disableGuard {
@@ -124,7 +128,7 @@ func (j *judging) guard(o *options) (*guard.Guard, error) {
 		return nil, err
 	}
 	if j.in.warning != "" {
-		say("warning", j.in.warning)
+		j.warnings = append(j.warnings, j.in.warning)
 	}
 	return g, g.Add(j.in.policy, j.in.resolved)
 }
