@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -63,13 +62,12 @@ func (c Call) targets(home string) ([]target, error) {
 	}
 	t := &collector{call: c, kind: KindOf(c.Tool), home: home}
 	for _, l := range leaves {
-		switch fold(l.key) {
-		case "cwd", "workdir", "workingdirectory":
-			t.workdirs = append(t.workdirs, l.text)
+		if workdirKey(l.key) {
+			t.workdirs = append(t.workdirs, t.spellings(l.text)...)
 		}
 	}
 	for _, l := range leaves {
-		if !t.isGlob(l) {
+		if t.kind != Globber || !globKey(l.key) {
 			t.path(l)
 		}
 	}
@@ -96,8 +94,26 @@ type collector struct {
 	found    []target
 }
 
+// isGlob reports whether a leaf is, or may be, a pattern of paths. A known tool that
+// takes one file takes its name literally.
 func (t *collector) isGlob(l leaf) bool {
-	return globKey(l.key) && (t.kind == Globber || t.kind == Other && isPathText(l.text))
+	isPath, _ := pathKey(l.key)
+	wild := strings.ContainsAny(l.text, `*?[{`)
+	switch t.kind {
+	case Globber:
+		return globKey(l.key) || isPath && wild
+	case Lister, Searcher:
+		return isPath && wild && !t.isFilter(l)
+	case Other:
+		return isPathText(l.text) && (wild || globKey(l.key))
+	}
+	return false
+}
+
+// isFilter reports whether a leaf is the regular expression of a search, or a filter
+// of the names below its path.
+func (t *collector) isFilter(l leaf) bool {
+	return t.kind == Searcher && globKey(l.key) && fold(l.key) != "paths"
 }
 
 // path adds what a leaf names, if it names a path.
@@ -109,10 +125,10 @@ func (t *collector) path(l leaf) {
 	}
 	isPath, strong := pathKey(l.key)
 	switch {
-	case t.kind == Patcher && (!isPath || slices.Contains(t.workdirs, l.text)):
+	case t.kind == Patcher && !isPath, (t.kind == Patcher || t.kind == Writer) && workdirKey(l.key):
+		return // what is written there has names of its own
+	case t.isFilter(l):
 		return
-	case t.kind == Searcher && globKey(l.key) && fold(l.key) != "paths":
-		return // a regular expression, or a filter of names below the path
 	case isPath && strong, isPath && isPathText(l.text), isURI(l.text):
 	case t.kind == Other && isPathText(l.text) && !strings.Contains(l.text, "\n"):
 	default:
@@ -163,7 +179,7 @@ func (t *collector) spellings(text string) []string {
 		}
 		all = append(all, absolute(t.call.Cwd, s))
 		for _, dir := range t.workdirs {
-			all = append(all, absolute(absolute(t.call.Cwd, dir), s))
+			all = append(all, absolute(dir, s))
 		}
 	}
 	return unique(all)
@@ -204,28 +220,6 @@ func unique(list []string) []string {
 		}
 	}
 	return kept
-}
-
-// patched returns the paths that the directives of a patch name.
-func patched(text string) (paths []string) {
-	if !strings.Contains(text, "***") {
-		return nil
-	}
-	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
-		rest, ok := strings.CutPrefix(strings.TrimSpace(line), "***")
-		if !ok {
-			continue
-		}
-		what, name, ok := strings.Cut(rest, ":")
-		if !ok {
-			continue
-		}
-		switch strings.Join(strings.Fields(strings.ToLower(what)), " ") {
-		case "add file", "update file", "delete file", "move to", "move file", "rename to":
-			paths = append(paths, strings.TrimSpace(name))
-		}
-	}
-	return paths
 }
 
 // leavesOf returns every string of a JSON object.

@@ -34,7 +34,7 @@ const (
 	NotJudged    = "left-to-kernel"   // a shell command
 	Denied       = "policy-denied"    // neither read nor written
 	ReadOnly     = "policy-read-only" // read and not written
-	Beneath      = "policy-beneath"   // a search from here would come to a denied root
+	Beneath      = "policy-beneath"   // a search, or a move of the directory, would come to a root below
 	OtherAgent   = "cross-agent"      // another agent's directory, or the tree of all
 	Unresolvable = "unresolvable"     // nobody can say where the path leads
 	KernelDenied = "kernel-eacces"    // the kernel does not let the guard look
@@ -191,17 +191,30 @@ func (l *layer) judge(t target, at string, lexical bool) (verdict.Verdict, []str
 		}
 		return deny(ReadOnly, what, rule), nil
 	}
-	if !t.recursive {
-		return verdict.Verdict{Decision: verdict.Allow, Code: Inside}, nil
-	}
+	return l.beneath(t, at, r)
+}
+
+// beneath asks about what lies below a path, where the call reaches it: a search
+// reads it, and to move or remove a directory takes along what is in it.
+func (l *layer) beneath(t target, at string, r policy.Resolved) (verdict.Verdict, []string) {
+	write := t.access == policy.ReadWrite
 	for _, root := range r.Roots() {
-		if root.Access() != policy.None || !policy.Holds(at, root.Path) {
+		reached := root.Access() == policy.None && (t.recursive || write) || root.Access() == policy.Read && write
+		if !reached || root.Path == at || !policy.Holds(at, root.Path) {
 			continue
 		}
-		if l.agents != nil {
+		v := verdict.Verdict{
+			Decision: verdict.Deny, Code: Beneath, Rule: root.Given,
+			Reason: fmt.Sprintf("policy: %q lies above %s %q", t.given, root.List, root.Given),
+		}
+		switch {
+		case t.unknown && !t.recursive:
+			v.Decision, v.Code = verdict.Ask, Unknown
+			v.Reason += ", and whether this tool reaches it is not known"
+		case l.agents != nil:
 			return l.otherAgent(t, unresolved)
 		}
-		return deny(Beneath, fmt.Sprintf("lies above denied root %q, and the tool searches below it", root.Given), root.Given), nil
+		return v, nil
 	}
 	return verdict.Verdict{Decision: verdict.Allow, Code: Inside}, nil
 }

@@ -182,6 +182,10 @@ func TestCrossAgent(t *testing.T) {
 		{"list with an empty path", "LS", `{"path":""}`, "{A}", cross},
 
 		{"many files", "read_many_files", `{"include":["src/*","{A}/agent-other/*"]}`, "", cross},
+		{"many files by another name", "read_many_files", `{"file_paths":["{H}/.letta/a*/agent-other/**"]}`, "", cross},
+		{"list with a wildcard", "list_dir", `{"path":"{H}/.lett?/agents"}`, "", cross},
+		{"a name with brackets", "Read", `{"file_path":"src/[id]/page.tsx"}`, "", inside},
+		{"list below a name with brackets", "LS", `{"path":"src/[id]"}`, "", inside},
 		{"many paths", "read_many_files", `{"paths":["notes.md","../.letta/**"]}`, "", cross},
 		{"many files of the project", "read_many_files", `{"paths":["notes.md","src/**"]}`, "", inside},
 		{"second path", "Read", `{"file_path":"notes.md","path":"{A}/agent-other/x"}`, "", cross},
@@ -193,6 +197,9 @@ func TestCrossAgent(t *testing.T) {
 		{"image", "view_image", `{"path":"{A}/agent-other/x.png"}`, "", cross},
 		{"image path", "ViewImage", `{"image_path":"{A}/agent-other/x.png"}`, "", cross},
 		{"unknown tool", "mcp__fs__read", `{"what":{"at":["{A}/agent-other/x"]}}`, "", cross},
+		{"unknown tool, paths", "mcp__fs__read", `{"paths":["dir/x.md"]}`, "", cross},
+		{"unknown tool above the trees", "mcp__fs__tree", `{"path":"{H}/.letta"}`, "", "ask " + guard.Unknown},
+		{"move of what holds the trees", "move_file", `{"source":"{H}/.letta","destination":"/tmp/x"}`, "", cross},
 		{"unknown tool, names as keys", "push", `{"files":{"{A}/agent-other/x":"text"}}`, "", cross},
 		{"unknown tool, link", "mcp__fs__read", `{"target":"./dir/x.md"}`, "", cross},
 		{"unknown tool, pattern", "mcp__fs__find", `{"pattern":"{H}/.letta/*/agent-other/*"}`, "", cross},
@@ -203,6 +210,11 @@ func TestCrossAgent(t *testing.T) {
 		{"patch in another argument", "memory_apply_patch", `{"patch":"  *** Delete File:{A}/agent-other/x\r\n"}`, "", cross},
 		{"patch of an unknown tool", "patcher", `{"diff":["*** Add File: {A}/agent-other/x"]}`, "", cross},
 		{"patch in a working directory", "apply_patch", `{"workdir":"{A}","patch":"*** Add File: agent-other/x"}`, "", cross},
+		{"write in a working directory", "Write", `{"cwd":"~/.letta","file_path":"agents/agent-other/x"}`, "", cross},
+		{"write from a working directory above", "Write", `{"cwd":"{H}","file_path":"proj/x"}`, "", inside},
+		{"patch as a diff", "apply_patch", `{"input":"--- a/notes.md\n+++ {A}/agent-other/x\n@@ -1 +1 @@\n"}`, "", cross},
+		{"patch as a diff of git's", "apply_diff", `{"diff":"rename from notes.md\nrename to dir/x.md\n"}`, "", cross},
+		{"patch that takes away a line", "apply_patch", `{"input":"*** Update File: notes.md\n--- ../.letta/agents/agent-other\n"}`, "", inside},
 		{"patch of the project", "apply_patch", `{"input":"*** Begin Patch\n*** Add File: src/a.go\n+{A}/agent-other\n"}`, "", inside},
 		{"patch as content", "Write", `{"file_path":"notes.md","content":"*** Add File: {A}/agent-other/x"}`, "", inside},
 
@@ -280,6 +292,7 @@ func TestPolicies(t *testing.T) {
 		{"patch of a peer", "memory_apply_patch", `{"input":"*** Add File: ../run-b/x"}`, "{H}/iso/run-a", "deny " + guard.Denied},
 		{"patch elsewhere", "memory_apply_patch", `{"input":"*** Add File: /tmp/x"}`, "{H}/iso/run-a", ro},
 		{"unknown tool elsewhere", "mcp__fs__touch", `{"path":"/tmp/x"}`, "{H}/iso/run-a", "ask " + guard.Unknown},
+		{"write of what holds a read-only root", "delete_file", `{"path":"."}`, "{H}/iso/run-a", "deny " + guard.Beneath},
 		{"unknown tool at a peer", "mcp__fs__touch", `{"path":"../run-b/x"}`, "{H}/iso/run-a", "deny " + guard.Denied},
 	})
 }

@@ -23,7 +23,8 @@ func KindOf(tool string) Kind {
 	case "read", "readfile", "view", "viewimage", "notebookread", "openfile", "cat":
 		return Reader
 	case "write", "writefile", "edit", "editfile", "multiedit", "notebookedit", "replace", "create", "createfile",
-		"delete", "deletefile", "strreplace", "searchreplace", "editnotebook":
+		"delete", "deletefile", "strreplace", "searchreplace", "editnotebook", "strreplacebasededittool", "strreplaceeditor",
+		"memory", "movefile", "renamefile", "copyfile", "createdirectory":
 		return Writer
 	case "applypatch", "memoryapplypatch":
 		return Patcher
@@ -66,12 +67,22 @@ func pathKey(key string) (path, strong bool) {
 		return true, true
 	}
 	switch k {
-	case "dir", "dirs", "cwd", "workdir", "root", "roots":
+	case "dir", "dirs", "cwd", "workdir", "workingdir", "root", "roots":
 		return true, true
 	case "source", "sources", "src", "target", "targets", "destination", "dest", "dst", "from", "to", "location", "url":
 		return true, false
 	}
 	return false, false
+}
+
+// workdirKey reports whether an argument of this name is the directory that relative
+// paths are relative to.
+func workdirKey(key string) bool {
+	switch fold(key) {
+	case "cwd", "workdir", "workingdir", "workingdirectory":
+		return true
+	}
+	return false
 }
 
 // globKey reports whether an argument of this name is a pattern of paths, of a tool
