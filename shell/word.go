@@ -38,7 +38,7 @@ func (w *walker) word(word *syntax.Word) Word {
 		return Word{}
 	}
 	if len(word.Parts) == 1 { // most words
-		if lit, ok := word.Parts[0].(*syntax.Lit); ok && !strings.ContainsAny(lit.Value, "\\*?[~") {
+		if lit, ok := word.Parts[0].(*syntax.Lit); ok && (lit.Value == "[" || !strings.ContainsAny(lit.Value, "\\*?[~")) {
 			return Word{Text: lit.Value, Known: true}
 		}
 	}

@@ -9,30 +9,32 @@ import (
 // wrapper is a command that runs the rest of its words. Options are spelled as in
 // getopt: a letter or a long name, with a colon if it takes a value.
 type wrapper struct {
+	name  string
 	short string
 	long  []string
 	skip  int  // operands before the command
 	plain bool // running it is running the command and no more
 }
 
-// wrappers is the closed list; what is not in it runs itself only.
-var wrappers = map[string]wrapper{
-	"env":     {"i0u:", []string{"ignore-environment", "null", "unset:"}, 0, true},
-	"command": {"p", nil, 0, true},
-	"builtin": {"", nil, 0, true},
-	"exec":    {"cla:", nil, 0, false},
-	"nohup":   {"", nil, 0, true},
-	"nice":    {"n:", []string{"adjustment:"}, 0, true},
-	"ionice":  {"c:n:t", []string{"class:", "classdata:", "ignore"}, 0, true},
-	"timeout": {"fpvk:s:", []string{"foreground", "preserve-status", "verbose", "kill-after:", "signal:"}, 1, true},
-	"time":    {"pv", []string{"portability", "verbose"}, 0, true},
-	"stdbuf":  {"i:o:e:", []string{"input:", "output:", "error:"}, 0, true},
-	"setsid":  {"cfw", []string{"ctty", "fork", "wait"}, 0, true},
-	"sudo":    {"AbEHnPSku:g:h:p:C:D:R:T:U:r:t:", []string{"user:", "group:", "non-interactive", "preserve-env", "stdin", "set-home"}, 0, false},
-	"doas":    {"nsu:C:", nil, 0, false},
-	"xargs":   {"0rtxn:P:I:L:d:s:E:", []string{"null", "no-run-if-empty", "verbose", "exit", "max-args:", "max-procs:", "max-lines:", "delimiter:", "max-chars:"}, 0, true},
-	"busybox": {"", nil, 0, false},
-	"toybox":  {"", nil, 0, false},
+// wrappers is the closed list; what is not in it runs itself only. It is no map,
+// so that a start that parses nothing does not build it.
+var wrappers = []wrapper{
+	{"env", "i0u:", []string{"ignore-environment", "null", "unset:"}, 0, true},
+	{"command", "p", nil, 0, true},
+	{"builtin", "", nil, 0, true},
+	{"exec", "cla:", nil, 0, false},
+	{"nohup", "", nil, 0, true},
+	{"nice", "n:", []string{"adjustment:"}, 0, true},
+	{"ionice", "c:n:t", []string{"class:", "classdata:", "ignore"}, 0, true},
+	{"timeout", "fpvk:s:", []string{"foreground", "preserve-status", "verbose", "kill-after:", "signal:"}, 1, true},
+	{"time", "pv", []string{"portability", "verbose"}, 0, true},
+	{"stdbuf", "i:o:e:", []string{"input:", "output:", "error:"}, 0, true},
+	{"setsid", "cfw", []string{"ctty", "fork", "wait"}, 0, true},
+	{"sudo", "AbEHnPSku:g:h:p:C:D:R:T:U:r:t:", []string{"user:", "group:", "non-interactive", "preserve-env", "stdin", "set-home"}, 0, false},
+	{"doas", "nsu:C:", nil, 0, false},
+	{"xargs", "0rtxn:P:I:L:d:s:E:", []string{"null", "no-run-if-empty", "verbose", "exit", "max-args:", "max-procs:", "max-lines:", "delimiter:", "max-chars:"}, 0, true},
+	{"busybox", "", nil, 0, false},
+	{"toybox", "", nil, 0, false},
 }
 
 var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh"}
@@ -55,11 +57,12 @@ func (w *walker) unwrap(c *Command) {
 		w.unwrapFind(c)
 		return
 	}
-	known, ok := wrappers[name]
-	if !ok || len(c.Argv) == 1 || name == "command" && (c.Argv[1].Text == "-v" || c.Argv[1].Text == "-V") {
+	known := slices.IndexFunc(wrappers, func(k wrapper) bool { return k.name == name })
+	if known < 0 || len(c.Argv) == 1 || name == "command" && (c.Argv[1].Text == "-v" || c.Argv[1].Text == "-V") {
 		return
 	}
-	at, plain := known.options(c.Argv)
+	k := wrappers[known]
+	at, plain := k.options(c.Argv)
 	if !plain {
 		for i := range c.Argv[1:] {
 			w.inner(c, c.Argv[i+1:], nil)
@@ -71,7 +74,7 @@ func (w *walker) unwrap(c *Command) {
 		}
 		return
 	}
-	c.Wrapper = known.plain
+	c.Wrapper = k.plain
 	var assigns []Assign
 	for name == "env" && at < len(c.Argv) && strings.Contains(c.Argv[at].Text, "=") {
 		n, v, _ := strings.Cut(c.Argv[at].Text, "=")
@@ -79,11 +82,11 @@ func (w *walker) unwrap(c *Command) {
 		assigns = append(assigns, Assign{n, value})
 		at++
 	}
-	if at+known.skip >= len(c.Argv) {
+	if at+k.skip >= len(c.Argv) {
 		c.Wrapper = false
 		return
 	}
-	at += known.skip
+	at += k.skip
 	argv := c.Argv[at:]
 	if name == "xargs" {
 		argv = append(argv[:len(argv):len(argv)], Word{Text: "(standard input)", Split: true})
