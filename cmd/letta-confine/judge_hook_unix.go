@@ -14,6 +14,8 @@ import (
 	"github.com/letta-confine/letta-confine/hook"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/profile"
+	"github.com/letta-confine/letta-confine/shell"
+	"github.com/letta-confine/letta-confine/shell/readonly"
 	"github.com/letta-confine/letta-confine/verdict"
 )
 
@@ -136,7 +138,7 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 		if err != nil && !errors.Is(err, hook.ErrNoCommand) {
 			return opinion, err
 		}
-		v := judgeCommands(commands, c.Cwd)
+		v := shellVerdict(g, commands, c.Cwd)
 		opinion.Verdict = &v
 		if h.rewrite != "" && e.CanRewrite() && err == nil && !e.Escalates() {
 			if opinion.Change, err = w.Change(e); err != nil {
@@ -152,9 +154,32 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 	return opinion, nil
 }
 
-// judgeCommands answers for the commands of a shell tool.
-func judgeCommands([]string, string) verdict.Verdict {
-	return verdict.Verdict{Decision: verdict.Ask, Code: "not-judged", Reason: "a shell command"}
+// shellVerdict answers for the commands of a shell tool: what only reads, and reads
+// below the call's directory what the guard does not object to, need not be asked.
+func shellVerdict(g *guard.Guard, commands []string, cwd string) verdict.Verdict {
+	v := verdict.Verdict{Decision: verdict.Allow, Code: "read-only", Reason: "read-only"}
+	if len(commands) == 0 {
+		v = verdict.Verdict{Decision: verdict.Ask, Code: "no-command", Reason: "the call has no command"}
+	}
+	for _, command := range commands {
+		// Which shell the harness starts is not known.
+		script, err := shell.Options{POSIX: true, Vars: map[string]string{"HOME": g.Home}}.Parse(command)
+		if err != nil {
+			v = v.Stricter(verdict.Verdict{Decision: verdict.Ask, Code: "not-understood", Reason: err.Error()})
+			continue
+		}
+		judge := readonly.Judge{Cwd: cwd, Home: g.Home, Roots: []string{cwd}, Facts: readonly.Host{}}
+		statements := judge.Script(script)
+		v = v.Stricter(readonly.Whole(script, statements))
+		for _, s := range statements {
+			// A search below a directory reads all that is in it.
+			r := g.Judge(guard.Call{Tool: "ls", Paths: s.Reads, Cwd: cwd})
+			if len(s.Reads) > 0 && r.Decision != verdict.Allow {
+				v = v.Stricter(verdict.Verdict{Decision: verdict.Ask, Code: r.Code, Reason: r.Reason})
+			}
+		}
+	}
+	return v
 }
 
 // wrapper is the launcher with the profile of --rewrite, and with what the command
