@@ -10,8 +10,10 @@ import (
 // to do, and does none of it. Each kind has a file judge_KIND.go.
 func checks(args []string) (int, error) {
 	kinds := map[string]func(args []string) (int, error){
-		"hook": checkHook,
-		"path": checkPath,
+		"commit":  checkCommit,
+		"hook":    checkHook,
+		"path":    checkPath,
+		"secrets": checkSecrets,
 	}
 	if len(args) > 0 {
 		if kind, ok := kinds[args[0]]; ok {

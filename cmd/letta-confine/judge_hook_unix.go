@@ -193,6 +193,7 @@ func (h *hooking) wrapper(o *options) hook.Wrapper {
 	for _, f := range []struct{ name, value string }{
 		{"--agent-id", who.AgentID},
 		{"--parent-agent-id", who.ParentAgentID},
+		{"--layout", who.Layout},
 		{"--memory-dir", who.MemoryDir},
 		{"--home", who.Home},
 		{"--workspace", who.Workspace},

@@ -37,6 +37,8 @@ var initAllowed = []string{
 	"os/signal",
 	"path/filepath",
 	"reflect",
+	"regexp",
+	"regexp/syntax",
 	"runtime",
 	"sync",
 	"syscall",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -22,7 +23,27 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
-	os.Exit(run(os.Args[1:]))
+	// Before anything else, because that face has none of the launcher's words.
+	if args, ok := asLandlockRun(os.Args); ok {
+		os.Exit(landlockRun(args))
+	}
+	os.Exit(run(os.Args[min(1, len(os.Args)):])) // before Linux 5.18 there may be no name either
+}
+
+// bwrapFace is the first word of the face that takes bubblewrap's arguments.
+const bwrapFace = "bwrap-argv"
+
+// asLandlockRun returns the arguments for landlock-run where the program is called
+// by that name, or with it as the first word.
+func asLandlockRun(argv []string) (args []string, ok bool) {
+	const name = "landlock-run"
+	switch {
+	case len(argv) > 0 && path.Base(argv[0]) == name:
+		return argv[1:], true
+	case len(argv) > 1 && argv[1] == name:
+		return argv[2:], true
+	}
+	return nil, false
 }
 
 // run is the whole program. It returns the exit status; a panic is a failure
@@ -80,6 +101,8 @@ func dispatch(args []string) (int, error) {
 		return checks(args[1:])
 	case "probe":
 		return probeHost(args[1:])
+	case bwrapFace:
+		return bwrapArgv(args[1:]), nil
 	case "version", "--version":
 		fmt.Println("letta-confine " + version())
 		return 0, nil

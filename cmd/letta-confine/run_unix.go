@@ -42,6 +42,11 @@ func confine(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return o.confine()
+}
+
+// confine is the launcher once it has read its command line.
+func (o *options) confine() (int, error) {
 	in, err := gather(o)
 	if err != nil {
 		return 0, err
@@ -108,7 +113,7 @@ const marker = "LETTA_CONFINE"
 
 // childEnv is the environment of a command that the backend confines.
 func (in *inputs) childEnv(backend string) []string {
-	env := launch.Setenv(in.env, marker, backend)
+	env := in.temp(launch.Setenv(in.env, marker, backend), backend)
 	if in.guards() {
 		env = launch.Setenv(env, sentinel, backend)
 	}

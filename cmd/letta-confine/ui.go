@@ -33,6 +33,13 @@ func fail(err error) int {
 	return exitStatus(err)
 }
 
+// failQuietly is fail for a face whose caller takes each line for a failure of its
+// own kind: there is one line.
+func failQuietly(err error) int {
+	say("error", err.Error())
+	return exitStatus(err)
+}
+
 // hinter is an error that knows its cure.
 type hinter interface {
 	error
