@@ -45,6 +45,9 @@ hosts: build ## the launcher on real kernels, in containers, on crippled hosts; 
 	./.ci/setup bubblewrap qemu-system-x86 qemu-system-arm crun
 	$(GO) run ./integration/hosts -launcher bin/letta-confine -cache bin/hosts
 
+conformance: ## facts of other programs' own tests, in the folder CASES
+	CONFINE_CASES=$(abspath $(CASES)) $(GO) test -count=1 ./guard ./shell/...
+
 fuzz: ## ten seconds a target
 	./.ci/fuzz 10s
 

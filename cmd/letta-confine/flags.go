@@ -191,14 +191,15 @@ func defaults() *options {
 	}
 }
 
-// parse reads a command line. Flags end at "--" or at the first other word.
-func parse(args []string) (*options, error) {
+// parse reads a command line. Flags end at "--" or at the first other word. more are
+// those that only one face has.
+func parse(args []string, more ...flag) (*options, error) {
 	o := defaults()
 	set := pflag.NewFlagSet("letta-confine", pflag.ContinueOnError)
 	set.SetInterspersed(false)
 	set.Usage = func() {} // run prints the usage; pflag would add its own
 	var refused error
-	for _, f := range flags {
+	for _, f := range slices.Concat(flags, more) {
 		flag := set.VarPF(&value{set: func(s string) error {
 			// pflag wraps errors as text: keep the first, which may have a hint.
 			err := f.set(o, s)

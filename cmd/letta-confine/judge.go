@@ -13,6 +13,8 @@ import (
 func checks(args []string) (int, error) {
 	kinds := map[string]func(args []string) (int, error){
 		"commit":  checkCommit,
+		"hook":    checkHook,
+		"path":    checkPath,
 		"secrets": checkSecrets,
 	}
 	if len(args) > 0 {

@@ -58,11 +58,12 @@ func (s said) write() {
 	}
 }
 
-// say writes one line. It is one write, so that lines of programs that share
-// the terminal are not mixed.
-func say(kind, text string) {
-	os.Stderr.WriteString("letta-confine: " + kind + ": " + oneLine(text) + "\n")
-}
+// say writes a line of the program's own.
+func say(kind, text string) { complain("letta-confine: " + kind + ": " + text) }
+
+// complain writes one line to standard error, whatever the text holds. It is one
+// write, so that lines of programs that share the terminal are not mixed.
+func complain(text string) { os.Stderr.WriteString(oneLine(text) + "\n") }
 
 // oneLine blanks what ends a line or controls a terminal.
 func oneLine(text string) string {

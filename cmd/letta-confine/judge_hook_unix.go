@@ -1,0 +1,199 @@
+//go:build (linux || darwin) && !launcher
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/letta-confine/letta-confine/guard"
+	"github.com/letta-confine/letta-confine/hook"
+	"github.com/letta-confine/letta-confine/internal/launch"
+	"github.com/letta-confine/letta-confine/profile"
+	"github.com/letta-confine/letta-confine/shell"
+	"github.com/letta-confine/letta-confine/shell/readonly"
+	"github.com/letta-confine/letta-confine/verdict"
+)
+
+const hookUsage = `usage: letta-confine check hook [flags] <event.json
+
+Answers a harness that asks before it runs a tool: Claude Code (PreToolUse),
+letta-code and Codex (PreToolUse, PermissionRequest), Gemini CLI (BeforeTool) and
+Cursor (preToolUse, beforeShellExecution, beforeReadFile, beforeMCPExecution).
+Standard output has one JSON object or nothing. The flags are those of check path.
+
+  --protocol claude|letta|codex|gemini|cursor   instead of looking for it
+  --rewrite cross-agent|memory-subagent|workspace
+                            have shell commands run in this launcher
+  --on-ask deny|pass        where the event cannot ask: deny, or leave it to the
+                            harness; pass where it says that it asks, else deny
+  --disable-memory-guard    let the agent at other agents; not for a subagent
+
+exit status: as the harness wants it, and 2 where the check failed
+`
+
+// hooking is check hook.
+type hooking struct {
+	judging
+	protocol, rewrite, onAsk string
+}
+
+func (h *hooking) flags() []flag {
+	return append(h.judging.flags(),
+		flag{"protocol", false, func(_ *options, s string) error { return oneOf(&h.protocol, s, hook.Protocols()...) }},
+		flag{"rewrite", false, func(_ *options, s string) error { return oneOf(&h.rewrite, s, profile.Names()...) }},
+		flag{"on-ask", false, func(_ *options, s string) error { return oneOf(&h.onAsk, s, "deny", "pass") }})
+}
+
+// checkHook is letta-confine check hook.
+func checkHook(args []string) (int, error) {
+	return failClosed(func() (int, error) { return answerHook(args) }), nil
+}
+
+// failClosed makes every failure, a panic too, a denial with one line on standard
+// error. Nothing that goes wrong may look like a status that a harness passes over.
+func failClosed(f func() (int, error)) (status int) {
+	var err error
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error: %v", p)
+		}
+		if err != nil {
+			complain("letta-confine: check failed: " + err.Error())
+			status = verdict.Deny.Status()
+		}
+	}()
+	status, err = f()
+	return status
+}
+
+func answerHook(args []string) (int, error) {
+	var h hooking
+	o, err := parse(args, h.flags()...)
+	if errors.Is(err, pflag.ErrHelp) {
+		fmt.Print(hookUsage)
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if len(o.args) > 0 {
+		return 0, fmt.Errorf("check hook takes no argument, and got %q", o.args[0])
+	}
+	raw, err := launch.ReadAll(0, maxCall)
+	if err != nil {
+		return 0, fmt.Errorf("standard input: %w", err)
+	}
+	e, err := hook.Parse(raw, h.protocol)
+	if err != nil {
+		return 0, err
+	}
+	opinion, err := h.judge(o, e)
+	if err != nil {
+		return 0, err
+	}
+	a := e.Answer(opinion)
+	if _, err := os.Stdout.Write(a.Stdout); err != nil {
+		return 0, fmt.Errorf("standard output: %w", err)
+	}
+	if a.Stderr != "" {
+		complain(a.Stderr)
+	}
+	return a.Status, nil
+}
+
+func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
+	var opinion hook.Opinion
+	g, err := h.guard(o)
+	if err != nil {
+		return opinion, err
+	}
+	c := guard.Call{Tool: e.Tool, Input: e.Input, Cwd: e.Cwd}
+	if c.Cwd == "" {
+		if c.Cwd, err = getcwd(); err != nil {
+			return opinion, err
+		}
+	}
+	if r := g.Judge(c); r.Decision != verdict.Allow {
+		opinion.Verdict = &r.Verdict
+	}
+	confined := false
+	if guard.KindOf(e.Tool) == guard.Shell {
+		w := h.wrapper(o)
+		commands, err := w.Commands(e)
+		if err != nil && !errors.Is(err, hook.ErrNoCommand) {
+			return opinion, err
+		}
+		v := shellVerdict(g, commands, c.Cwd)
+		opinion.Verdict = &v
+		if h.rewrite != "" && e.CanRewrite() && err == nil && !e.Escalates() {
+			if opinion.Change, err = w.Change(e); err != nil {
+				return opinion, err
+			}
+			confined = true
+		}
+	}
+	if v := opinion.Verdict; e.Escalates() && (v == nil || v.Decision == verdict.Allow) {
+		opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: "escalation", Reason: "the call asks to run outside the harness's sandbox"}
+	}
+	opinion.DenyAsk = h.onAsk == "deny" || !e.Attended && (e.Escalates() || h.onAsk == "" && !confined)
+	return opinion, nil
+}
+
+// shellVerdict answers for the commands of a shell tool: what only reads, and reads
+// below the call's directory what the guard does not object to, need not be asked.
+func shellVerdict(g *guard.Guard, commands []string, cwd string) verdict.Verdict {
+	v := verdict.Verdict{Decision: verdict.Allow, Code: "read-only", Reason: "read-only"}
+	if len(commands) == 0 {
+		v = verdict.Verdict{Decision: verdict.Ask, Code: "no-command", Reason: "the call has no command"}
+	}
+	for _, command := range commands {
+		// Which shell the harness starts is not known.
+		script, err := shell.Options{POSIX: true, Vars: map[string]string{"HOME": g.Home}}.Parse(command)
+		if err != nil {
+			v = v.Stricter(verdict.Verdict{Decision: verdict.Ask, Code: "not-understood", Reason: err.Error()})
+			continue
+		}
+		judge := readonly.Judge{Cwd: cwd, Home: g.Home, Roots: []string{cwd}, Facts: readonly.Host{}}
+		statements := judge.Script(script)
+		v = v.Stricter(readonly.Whole(script, statements))
+		for _, s := range statements {
+			// A search below a directory reads all that is in it.
+			r := g.Judge(guard.Call{Tool: "ls", Paths: s.Reads, Cwd: cwd})
+			if len(s.Reads) > 0 && r.Decision != verdict.Allow {
+				v = v.Stricter(verdict.Verdict{Decision: verdict.Ask, Code: r.Code, Reason: r.Reason})
+			}
+		}
+	}
+	return v
+}
+
+// wrapper is the launcher with the profile of --rewrite, and with what the command
+// line says of the agent.
+func (h *hooking) wrapper(o *options) hook.Wrapper {
+	prefix := []string{"letta-confine", "--profile", h.rewrite}
+	if h.rewrite == "" {
+		return hook.Wrapper{Prefix: append(prefix[:1], "--")}
+	}
+	who := (&inputs{opts: o}).who()
+	for _, f := range []struct{ name, value string }{
+		{"--agent-id", who.AgentID},
+		{"--parent-agent-id", who.ParentAgentID},
+		{"--layout", who.Layout},
+		{"--memory-dir", who.MemoryDir},
+		{"--home", who.Home},
+		{"--workspace", who.Workspace},
+		{"--isolation-root", who.IsolationRoot},
+	} {
+		if f.value != "" {
+			prefix = append(prefix, f.name, f.value)
+		}
+	}
+	for _, tree := range who.AgentsTrees {
+		prefix = append(prefix, "--agents-tree", tree)
+	}
+	return hook.Wrapper{Prefix: append(prefix, "--")}
+}
