@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -111,18 +113,20 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 	if err != nil {
 		return opinion, err
 	}
+	own, err := getcwd()
+	if err != nil {
+		return opinion, err
+	}
 	c := guard.Call{Tool: e.Tool, Input: e.Input, Cwd: e.Cwd}
 	if c.Cwd == "" {
-		if c.Cwd, err = getcwd(); err != nil {
-			return opinion, err
-		}
+		c.Cwd = own
 	}
 	if r := g.Judge(c); r.Decision != verdict.Allow {
 		opinion.Verdict = &r.Verdict
 	}
 	confined := false
 	if guard.KindOf(e.Tool) == guard.Shell {
-		w := h.wrapper(o)
+		w := h.wrapper(o, own)
 		commands, err := w.Commands(e)
 		if err != nil && !errors.Is(err, hook.ErrNoCommand) {
 			return opinion, err
@@ -172,8 +176,8 @@ func shellVerdict(g *guard.Guard, commands []string, cwd string) verdict.Verdict
 }
 
 // wrapper is the launcher with the profile of --rewrite, and with what the command
-// line says of the agent.
-func (h *hooking) wrapper(o *options) hook.Wrapper {
+// line says of the agent and of the policy.
+func (h *hooking) wrapper(o *options, cwd string) hook.Wrapper {
 	prefix := []string{"letta-confine", "--profile", h.rewrite}
 	if h.rewrite == "" {
 		return hook.Wrapper{Prefix: append(prefix[:1], "--")}
@@ -195,5 +199,28 @@ func (h *hooking) wrapper(o *options) hook.Wrapper {
 	for _, tree := range who.AgentsTrees {
 		prefix = append(prefix, "--agents-tree", tree)
 	}
+	for _, g := range o.given {
+		name, value := g[0], g[1]
+		switch {
+		case slices.Contains(notCarried, name):
+			continue
+		case slices.Contains(pathFlags, name) && !filepath.IsAbs(value):
+			// The command may start in another directory, which an agent may have filled.
+			value = cwd + "/" + value // not cleaned: what is before a .. may be a link
+		}
+		prefix = append(prefix, "--"+name+"="+value)
+	}
 	return hook.Wrapper{Prefix: append(prefix, "--")}
 }
+
+// notCarried are the flags that a rewritten command does not get: those of the hook
+// itself, what the wrapper says in its own words, and what would write beside the
+// command's output.
+var notCarried = []string{
+	"protocol", "rewrite", "on-ask", "disable-memory-guard",
+	"profile", "agent-id", "parent-agent-id", "layout", "memory-dir", "home", "workspace", "isolation-root", "agents-tree",
+	"json", "print-policy", "self-test", "risks", "report", "keep-fd",
+}
+
+// pathFlags are those whose value may be relative to the hook's directory.
+var pathFlags = []string{"policy", "chdir", "tmpdir"}
