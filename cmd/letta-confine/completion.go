@@ -162,7 +162,7 @@ func fishCompletion() string {
 function __letta_confine_own
 	not contains -- -- (commandline -opc)
 end
-complete -c letta-confine -n 'not __letta_confine_own' -a '(__fish_complete_subcommand --fcs-skip=(math 1 + (contains -i -- -- (commandline -opc))))'
+complete -c letta-confine -n 'not __letta_confine_own' -a '(__fish_complete_subcommand --fcs-skip=(contains -i -- -- (commandline -opc)))'
 `)
 	const line = "complete -c letta-confine -n __letta_confine_own"
 	fmt.Fprintf(&s, "complete -c letta-confine -n __fish_use_subcommand -a '%s'\n", strings.Join(subcommands, " "))
