@@ -15,8 +15,6 @@ import (
 	"github.com/letta-confine/letta-confine/hook"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/profile"
-	"github.com/letta-confine/letta-confine/shell"
-	"github.com/letta-confine/letta-confine/shell/readonly"
 	"github.com/letta-confine/letta-confine/verdict"
 )
 
@@ -113,25 +111,31 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 	if err != nil {
 		return opinion, err
 	}
-	own, err := getcwd()
-	if err != nil {
-		return opinion, err
-	}
 	c := guard.Call{Tool: e.Tool, Input: e.Input, Cwd: e.Cwd}
-	if c.Cwd == "" {
-		c.Cwd = own
+	here, err := getcwd()
+	switch {
+	case err != nil:
+		return opinion, err
+	case c.Cwd == "":
+		c.Cwd = here
+	case !filepath.IsAbs(c.Cwd):
+		return opinion, fmt.Errorf("the event's working directory %q is not absolute", c.Cwd)
 	}
 	if r := g.Judge(c); r.Decision != verdict.Allow {
 		opinion.Verdict = &r.Verdict
 	}
 	confined := false
-	if guard.KindOf(e.Tool) == guard.Shell {
-		w := h.wrapper(o, own)
+	switch w := h.wrapper(o, here); guard.KindOf(e.Tool) {
+	case guard.Shell:
 		commands, err := w.Commands(e)
 		if err != nil && !errors.Is(err, hook.ErrNoCommand) {
 			return opinion, err
 		}
-		v := shellVerdict(g, commands, c.Cwd)
+		root := o.who.Workspace
+		if root == "" {
+			root = here
+		}
+		v := commandVerdict{guard: g, root: canonicalOr(absolute(root)), cwd: c.Cwd}.judge(e.Input, commands)
 		opinion.Verdict = &v
 		if h.rewrite != "" && e.CanRewrite() && err == nil && !e.Escalates() {
 			if opinion.Change, err = w.Change(e); err != nil {
@@ -139,40 +143,16 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 			}
 			confined = true
 		}
+	case guard.Other:
+		if _, err := w.Commands(e); opinion.Verdict == nil && !errors.Is(err, hook.ErrNoCommand) {
+			opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: guard.Unknown, Reason: "a tool that is not known may run a command"}
+		}
 	}
 	if v := opinion.Verdict; e.Escalates() && (v == nil || v.Decision == verdict.Allow) {
 		opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: "escalation", Reason: "the call asks to run outside the harness's sandbox"}
 	}
 	opinion.DenyAsk = h.onAsk == "deny" || !e.Attended && (e.Escalates() || h.onAsk == "" && !confined)
 	return opinion, nil
-}
-
-// shellVerdict answers for the commands of a shell tool: what only reads, and reads
-// below the call's directory what the guard does not object to, need not be asked.
-func shellVerdict(g *guard.Guard, commands []string, cwd string) verdict.Verdict {
-	v := verdict.Verdict{Decision: verdict.Allow, Code: "read-only", Reason: "read-only"}
-	if len(commands) == 0 {
-		v = verdict.Verdict{Decision: verdict.Ask, Code: "no-command", Reason: "the call has no command"}
-	}
-	for _, command := range commands {
-		// Which shell the harness starts is not known.
-		script, err := shell.Options{POSIX: true, Vars: map[string]string{"HOME": g.Home}}.Parse(command)
-		if err != nil {
-			v = v.Stricter(verdict.Verdict{Decision: verdict.Ask, Code: "not-understood", Reason: err.Error()})
-			continue
-		}
-		judge := readonly.Judge{Cwd: cwd, Home: g.Home, Roots: []string{cwd}, Facts: readonly.Host{}}
-		statements := judge.Script(script)
-		v = v.Stricter(readonly.Whole(script, statements))
-		for _, s := range statements {
-			// A search below a directory reads all that is in it.
-			r := g.Judge(guard.Call{Tool: "ls", Paths: s.Reads, Cwd: cwd})
-			if len(s.Reads) > 0 && r.Decision != verdict.Allow {
-				v = v.Stricter(verdict.Verdict{Decision: verdict.Ask, Code: r.Code, Reason: r.Reason})
-			}
-		}
-	}
-	return v
 }
 
 // wrapper is the launcher with the profile of --rewrite, and with what the command
@@ -208,7 +188,11 @@ func (h *hooking) wrapper(o *options, cwd string) hook.Wrapper {
 			// The command may start in another directory, which an agent may have filled.
 			value = cwd + "/" + value // not cleaned: what is before a .. may be a link
 		}
-		prefix = append(prefix, "--"+name+"="+value)
+		if i := slices.IndexFunc(flags, func(f flag) bool { return f.name == name && f.bool }); i >= 0 {
+			prefix = append(prefix, "--"+name+"="+value)
+		} else {
+			prefix = append(prefix, "--"+name, value)
+		}
 	}
 	return hook.Wrapper{Prefix: append(prefix, "--")}
 }
