@@ -139,7 +139,7 @@ func TestBashCompletes(t *testing.T) {
 
 func TestFishCompletes(t *testing.T) {
 	need(t, "fish")
-	file := filepath.Join(t.TempDir(), "completion")
+	file := filepath.Join(t.TempDir(), "script")
 	if err := os.WriteFile(file, []byte(fishCompletion()), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -154,6 +154,7 @@ func TestFishCompletes(t *testing.T) {
 		"letta-confine --deny x -- letta-confine --ba": "--backend --base-writable",
 	} {
 		run := exec.Command("fish", "--no-config", "-c", "source "+file+"; complete -C '"+line+"'")
+		run.Dir = filepath.Dir(file)
 		run.Env = append(os.Environ(), "PATH="+filepath.Dir(launcher(t))+":/usr/bin:/bin", "HOME="+filepath.Dir(file))
 		out, err := run.CombinedOutput()
 		if got := strings.Join(strings.Fields(string(out)), " "); err != nil || got != want {
