@@ -69,10 +69,11 @@ func (rs Ruleset) Restrict() error {
 		}
 		return rs.addOutput(ruleset)
 	})
-	if err != nil {
+	readable := slices.ContainsFunc(rs.Grants, func(g Grant) bool { return g.Path == "/" && g.Rights&ll.AccessFSReadDir != 0 })
+	if err != nil || readable || rs.Handled&ll.AccessFSReadDir == 0 {
 		return err
 	}
-	return rs.checkRoot()
+	return checkRoot()
 }
 
 // restrict puts the calling thread into a domain with the rules that fill adds.
@@ -101,11 +102,7 @@ var ErrAbove = errors.New("the root directory lies below a directory that the po
 // be read. The kernel looks for rules up to the real root: in a chroot beyond what
 // can be seen, and a directory out there that was mounted in here too brings its
 // rule for all of the chroot (integration: TestChrootBelowWhatIsGranted).
-func (rs Ruleset) checkRoot() error {
-	readable := slices.ContainsFunc(rs.Grants, func(g Grant) bool { return g.Path == "/" && g.Rights&ll.AccessFSReadDir != 0 })
-	if readable || rs.Handled&ll.AccessFSReadDir == 0 {
-		return nil
-	}
+func checkRoot() error {
 	fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err == unix.EACCES {
 		return nil

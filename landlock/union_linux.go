@@ -27,7 +27,17 @@ func (u Union) Restrict(abi int) error {
 		return ErrABI
 	}
 	handled := Handled(min(abi, UnionABI))
-	return restrict(ll.RulesetAttr{HandledAccessFS: uint64(handled)}, func(ruleset int) error {
+	var top unix.Stat_t
+	if err := unix.Stat("/", &top); err != nil {
+		return err
+	}
+	readable := false
+	allow := func(ruleset int, path string, rights Rights) error {
+		st, err := allow(ruleset, path, rights)
+		readable = readable || (st.Dev == top.Dev && st.Ino == top.Ino)
+		return err
+	}
+	err := restrict(ll.RulesetAttr{HandledAccessFS: uint64(handled)}, func(ruleset int) error {
 		for _, path := range u.ReadOnly {
 			if err := allow(ruleset, path, ll.AccessFSExecute|ll.AccessFSReadFile|ll.AccessFSReadDir); err != nil {
 				return err
@@ -40,20 +50,23 @@ func (u Union) Restrict(abi int) error {
 		}
 		return nil
 	})
+	if err != nil || readable {
+		return err
+	}
+	return checkRoot()
 }
 
-func allow(ruleset int, path string, rights Rights) error {
+func allow(ruleset int, path string, rights Rights) (st unix.Stat_t, err error) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return &fs.PathError{Op: "open", Path: path, Err: err}
+		return st, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return err
+		return st, err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= fileRights
 	}
-	return ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{AllowedAccess: uint64(rights), ParentFd: fd}, 0)
+	return st, ll.LandlockAddPathBeneathRule(ruleset, &ll.PathBeneathAttr{AllowedAccess: uint64(rights), ParentFd: fd}, 0)
 }

@@ -42,6 +42,7 @@ type options struct {
 	maxSiblings                                               int
 	keepFDs                                                   []int
 	args                                                      []string
+	given                                                     [][2]string // every flag as it was given
 }
 
 // value makes a function a flag. One small type serves every flag: what pflag
@@ -197,6 +198,7 @@ func parse(args []string, more ...flag) (*options, error) {
 		flag := set.VarPF(&value{set: func(s string) error {
 			// pflag wraps errors as text: keep the first, which may have a hint.
 			err := f.set(o, s)
+			o.given = append(o.given, [2]string{f.name, s})
 			if err != nil && refused == nil {
 				refused = err
 				if _, ok := errors.AsType[*policy.RootError](err); !ok {

@@ -1,4 +1,4 @@
-//go:build linux || darwin
+//go:build (linux || darwin) && !launcher
 
 package main
 
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -135,7 +136,7 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 		opinion.Verdict = &r.Verdict
 	}
 	confined := false
-	switch w := h.wrapper(o); guard.KindOf(e.Tool) {
+	switch w := h.wrapper(o, here); guard.KindOf(e.Tool) {
 	case guard.Shell:
 		commands, err := w.Commands(e)
 		if err != nil && !errors.Is(err, hook.ErrNoCommand) {
@@ -166,8 +167,8 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 }
 
 // wrapper is the launcher with the profile of --rewrite, and with what the command
-// line says of the agent.
-func (h *hooking) wrapper(o *options) hook.Wrapper {
+// line says of the agent and of the policy.
+func (h *hooking) wrapper(o *options, cwd string) hook.Wrapper {
 	prefix := []string{"letta-confine", "--profile", h.rewrite}
 	if h.rewrite == "" {
 		return hook.Wrapper{Prefix: append(prefix[:1], "--")}
@@ -189,5 +190,32 @@ func (h *hooking) wrapper(o *options) hook.Wrapper {
 	for _, tree := range who.AgentsTrees {
 		prefix = append(prefix, "--agents-tree", tree)
 	}
+	for _, g := range o.given {
+		name, value := g[0], g[1]
+		switch {
+		case slices.Contains(notCarried, name):
+			continue
+		case slices.Contains(pathFlags, name) && !filepath.IsAbs(value):
+			// The command may start in another directory, which an agent may have filled.
+			value = cwd + "/" + value // not cleaned: what is before a .. may be a link
+		}
+		if i := slices.IndexFunc(flags, func(f flag) bool { return f.name == name && f.bool }); i >= 0 {
+			prefix = append(prefix, "--"+name+"="+value)
+		} else {
+			prefix = append(prefix, "--"+name, value)
+		}
+	}
 	return hook.Wrapper{Prefix: append(prefix, "--")}
 }
+
+// notCarried are the flags that a rewritten command does not get: those of the hook
+// itself, what the wrapper says in its own words, and what would write beside the
+// command's output.
+var notCarried = []string{
+	"protocol", "rewrite", "on-ask", "disable-memory-guard",
+	"profile", "agent-id", "parent-agent-id", "layout", "memory-dir", "home", "workspace", "isolation-root", "agents-tree",
+	"json", "print-policy", "self-test", "risks", "report", "keep-fd",
+}
+
+// pathFlags are those whose value may be relative to the hook's directory.
+var pathFlags = []string{"policy", "chdir", "tmpdir"}

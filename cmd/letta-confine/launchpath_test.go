@@ -37,8 +37,6 @@ var initAllowed = []string{
 	"os/signal",
 	"path/filepath",
 	"reflect",
-	"regexp",
-	"regexp/syntax",
 	"runtime",
 	"sync",
 	"syscall",

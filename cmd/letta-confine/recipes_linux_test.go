@@ -195,7 +195,7 @@ func (r recipe) settings(t *testing.T, home string, env []string) (got, as strin
 	if err := json.Unmarshal([]byte(answer), &a); err != nil || a.HookSpecificOutput.UpdatedInput.Command == "" {
 		t.Fatalf("the hook says %q: %v", answer, err)
 	}
-	return says(t, home, env, "", "bash", "-c", a.HookSpecificOutput.UpdatedInput.Command), "workspace-write"
+	return says(t, home, env, "", "bash", "-c", a.HookSpecificOutput.UpdatedInput.Command), "cross-agent"
 }
 
 // TestClients runs the two clients: forty lines at most, and they say what
