@@ -55,9 +55,8 @@ type Judge struct {
 
 // Statement is the answer for one simple command.
 type Statement struct {
-	Argv  []string `json:"argv"`
-	Start int      `json:"start"`
-	End   int      `json:"end"`
+	Argv []string `json:"argv"`
+	Span [2]int   `json:"span"`
 	verdict.Verdict
 	// Rewrite is a call that does the same and is sure to run no program that the
 	// repository names; empty if there is none.
@@ -114,7 +113,7 @@ type run struct {
 func (r *run) statement(c shell.Command) Statement {
 	r.reads, r.writes, r.rewrite = nil, nil, ""
 	v := r.command(c)
-	st := Statement{Argv: []string{}, Start: c.Start, End: c.End, Verdict: v, Reads: r.reads, Writes: r.writes}
+	st := Statement{Argv: []string{}, Span: [2]int{c.Start, c.End}, Verdict: v, Reads: r.reads, Writes: r.writes}
 	if v.Decision != verdict.Allow {
 		st.Rewrite = r.rewrite
 	}
