@@ -5,7 +5,7 @@ VERSION   ?=
 export CGO_ENABLED = 0
 export GOFLAGS     = -trimpath
 
-.PHONY: build setup test check lint integration containment fuzz golden bench demo repro cross ci
+.PHONY: build setup test check lint integration containment hosts fuzz golden bench demo repro cross ci
 
 build:
 	$(GO) build -ldflags '-s -w' -o bin/letta-confine ./cmd/letta-confine
@@ -15,7 +15,7 @@ setup: ## install what the tests need and this machine lacks
 
 test: setup ## everything; nothing is skipped but, without root, what only root can do
 	@rm -f bin/counts && mkdir -p bin
-	CONFINE_COUNTS=$(CURDIR)/bin/counts CONFINE_REQUIRE=bwrap,landlock,userns,tools$$(test $$(id -u) != 0 || echo ,root) \
+	CONFINE_COUNTS=$(CURDIR)/bin/counts CONFINE_REQUIRE=bwrap,landlock,userns,tools,node,python3$$(test $$(id -u) != 0 || echo ,root) \
 		$(GO) test -count=1 -shuffle=on -timeout 10m ./...
 	@cat bin/counts
 
@@ -27,6 +27,7 @@ lint: ## each tool is built for this machine, then told to look at another
 	GOBIN=$(CURDIR)/bin $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2
 	@out=$$(bin/gofumpt -l .); test -z "$$out" || { echo "gofumpt would change:"; echo "$$out"; exit 1; }
 	for os in linux darwin windows; do GOOS=$$os $(GO) vet ./... || exit 1; done
+	for arch in arm64 riscv64 386; do GOOS=linux GOARCH=$$arch $(GO) vet ./... || exit 1; done
 	for os in linux darwin; do GOOS=$$os bin/staticcheck ./... || exit 1; done
 
 integration: ## the built launcher on this kernel; on a Mac, Seatbelt
@@ -34,6 +35,10 @@ integration: ## the built launcher on this kernel; on a Mac, Seatbelt
 
 containment: setup ## every class of attack and ordinary work, and a table of the verdicts
 	cd integration/containment && CONFINE_REQUIRE=bwrap,landlock,userns,root,tools $(GO) test -count=1 -timeout 10m
+
+hosts: build ## the launcher on real kernels, in containers, on crippled hosts; fetches some packages
+	./.ci/setup bubblewrap qemu-system-x86 qemu-system-arm crun
+	$(GO) run ./integration/hosts -launcher bin/letta-confine -cache bin/hosts
 
 fuzz: ## ten seconds a target
 	./.ci/fuzz 10s
@@ -50,4 +55,4 @@ demo: build
 repro: ## build twice in two folders and compare
 	./.ci/repro
 
-ci: lint test repro
+ci: lint test repro hosts

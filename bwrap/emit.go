@@ -48,6 +48,11 @@ type Host struct {
 	// Unsupervised is whether nothing of the launcher stays beside bubblewrap.
 	Unsupervised bool
 
+	// Private are denied roots in whose place the command has an empty directory
+	// that it can write: what is there on the host stays hidden. They are
+	// canonical, and directories.
+	Private []string
+
 	// ControlFiles are the kernel's control files that exist (ControlFiles).
 	ControlFiles []string
 
@@ -97,9 +102,10 @@ type State uint8
 
 // The states of a checked path.
 const (
-	Same   State = iota // the file that was resolved
-	Masked              // a mask; on the host the file that was resolved
-	Fixed               // the file that was resolved, on a read-only mount
+	Same    State = iota // the file that was resolved
+	Masked               // a mask; on the host the file that was resolved
+	Fixed                // the file that was resolved, on a read-only mount
+	Private              // an empty directory to write in; on the host the file that was resolved
 )
 
 // Plan is a policy in bubblewrap's terms.
@@ -220,6 +226,10 @@ func (e *emitter) layer(l policy.Layer) {
 	switch {
 	case l.Access == policy.None && (root.Kind == policy.Dir || root.Kind == policy.Missing):
 		e.add("--tmpfs", root.Path)
+		if slices.Contains(e.h.Private, root.Path) {
+			e.check(root.Path, root.ID, Private)
+			return
+		}
 		e.seals = append(e.seals, root.Path)
 		e.check(root.Path, root.ID, Masked)
 		return

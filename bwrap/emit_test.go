@@ -51,6 +51,31 @@ func TestPinsWhatTheCallerCanRename(t *testing.T) {
 	}
 }
 
+// TestPrivate: what is private is covered before what is bound below it, and is not
+// sealed; another denied root is.
+func TestPrivate(t *testing.T) {
+	tree := sim.SmallTree().Dirs("/dev/shm", "/proc/sys", "/sys").Dirs("/tmp/work/secret", "/tmp/other")
+	r := resolve(t, policy.Policy{
+		Denied: []string{"/tmp", "/tmp/work/secret"}, Writable: []string{"/tmp/work"}, RestrictWrites: true,
+	}, tree)
+	plan, err := bwrap.New(r, bwrap.Host{Layered: true, Private: []string{"/tmp"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := strings.Join(plan.Args, " ")
+	if want := "--tmpfs /tmp --bind /tmp/work /tmp/work --tmpfs /tmp/work/secret --remount-ro /tmp/work/secret"; !strings.Contains(args, want) {
+		t.Errorf("arguments are %s, want %s in them", args, want)
+	}
+	if strings.Contains(args+" ", "--remount-ro /tmp ") {
+		t.Errorf("arguments are %s, and seal what is private", args)
+	}
+	for path, want := range map[string]bwrap.State{"/tmp": bwrap.Private, "/tmp/work": bwrap.Same, "/tmp/work/secret": bwrap.Masked} {
+		if !slices.ContainsFunc(plan.Checks, func(c bwrap.Check) bool { return c.Path == path && c.State == want }) {
+			t.Errorf("checks are %v, want %q in state %d", plan.Checks, path, want)
+		}
+	}
+}
+
 // TestTooManyRoots: bubblewrap takes 9,000 arguments, and the error has both
 // numbers; 2,000 masks fit.
 func TestTooManyRoots(t *testing.T) {

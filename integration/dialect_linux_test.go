@@ -34,6 +34,7 @@ const (
 	noCap                // a call for which the capability is gone
 	deviceNode           // making a device node in a writable place
 	noPtrace             // reaching through another process
+	taken                // making what a backend has put a directory in the place of
 )
 
 // dialect is DESIGN's table of denials: the errno of each backend. "ok" is a gap
@@ -60,6 +61,7 @@ var dialect = map[denial]map[string]string{
 	noCap:         {"bwrap": "EPERM", "landlock": "EPERM"},
 	deviceNode:    {"bwrap": "EPERM", "landlock": "EPERM"},
 	noPtrace:      {"bwrap": "EACCES", "landlock": "EACCES"},
+	taken:         {"bwrap": "EEXIST", "landlock": "EACCES"},
 }
 
 // errno returns the answer of a backend on this host.

@@ -55,6 +55,8 @@ func step(what, from, to, options string, uid, gid int) error {
 		return unix.Mount(from, to, "", unix.MS_BIND, "")
 	case "rbind":
 		return unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, "")
+	case "chroot":
+		return errors.Join(os.Chdir(to), unix.Chroot("."))
 	case "loop":
 		if out, err := exec.Command("mount", "-o", "loop", from, to).CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, out)

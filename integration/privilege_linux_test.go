@@ -31,7 +31,7 @@ func stateOf(t *testing.T, res testenv.Result) state {
 
 // keptCaps are those of DESIGN, written out: chown 0, dac_override 1, fowner 3,
 // fsetid 4, kill 5, setgid 6, setuid 7, net_bind_service 10, net_raw 13, setfcap 31.
-const keptCaps = 1<<0 | 1<<1 | 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<7 | 1<<10 | 1<<13 | 1<<31
+const keptCaps uint64 = 1<<0 | 1<<1 | 1<<3 | 1<<4 | 1<<5 | 1<<6 | 1<<7 | 1<<10 | 1<<13 | 1<<31
 
 // TestCapabilities: root keeps ten capabilities and can gain no other; a plain
 // user has none.
@@ -44,7 +44,7 @@ func TestCapabilities(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := uint64(keptCaps)
+			want := keptCaps
 			switch {
 			case set == "CapInh" || set == "CapAmb":
 				want = 0

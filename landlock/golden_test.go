@@ -55,6 +55,6 @@ func ruleset(t *testing.T, c sim.Case, abi int) []byte {
 	}
 	e := rs.Enforcement
 	fmt.Fprintf(&out, "%s gaps %v over-denials %v limits %v\nover bubblewrap:\n", e.Level(), e.Gaps, e.OverDenials, e.Limits)
-	grants(landlock.Inside(r, abi, false))
+	grants(landlock.Inside(r, abi, false, nil))
 	return out.Bytes()
 }

@@ -18,7 +18,8 @@ import (
 //
 // It grants and takes nothing back: a denied or readonly root inside a writable
 // place is the mounts' business alone. The paths are opened inside the sandbox.
-func Inside(r policy.Resolved, abi int, isolate bool) Ruleset {
+// In the place of private ones there is an empty directory to write in.
+func Inside(r policy.Resolved, abi int, isolate bool, private []string) Ruleset {
 	rs := Ruleset{ABI: abi, Handled: Handled(abi)}
 	if isolate && abi >= 6 {
 		rs.Scoped = ll.ScopeSignal | ll.ScopeAbstractUnixSocket
@@ -38,6 +39,9 @@ func Inside(r policy.Resolved, abi int, isolate bool) Ruleset {
 	add("/dev", deviceRights, false)
 	add("/dev/shm", readRights|writeRights, true)
 	add("/proc", deviceRights&^ll.AccessFSIoctlDev, true)
+	for _, path := range private {
+		add(path, readRights|writeRights, false)
+	}
 	for _, l := range r.Layers() {
 		if l.Access != policy.ReadWrite || l.Root.Kind == policy.Missing {
 			continue

@@ -81,7 +81,30 @@ func (rs Ruleset) Restrict() error {
 	if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
 		return fmt.Errorf("landlock_restrict_self: %w", err)
 	}
-	return nil
+	return rs.checkRoot()
+}
+
+// ErrAbove says that the rules reach the root itself from above.
+var ErrAbove = errors.New("the root directory lies below a directory that the policy allows")
+
+// checkRoot opens the root, now that the domain stands and where no rule lets it
+// be read. The kernel looks for rules up to the real root: in a chroot beyond what
+// can be seen, and a directory out there that was mounted in here too brings its
+// rule for all of the chroot (integration: TestChrootBelowWhatIsGranted).
+func (rs Ruleset) checkRoot() error {
+	readable := slices.ContainsFunc(rs.Grants, func(g Grant) bool { return g.Path == "/" && g.Rights&ll.AccessFSReadDir != 0 })
+	if readable || rs.Handled&ll.AccessFSReadDir == 0 {
+		return nil
+	}
+	fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err == unix.EACCES {
+		return nil
+	}
+	if err == nil {
+		unix.Close(fd)
+		err = ErrAbove
+	}
+	return err
 }
 
 // addOutput lets the command open its own output anew, as /dev/stdout, where

@@ -18,6 +18,8 @@ const (
 	GapFIFO        Gap = "fifo"         // a fifo in a read-only place can be written to
 	GapHelpers     Gap = "helpers"      // a service outside can be asked to do it
 	GapDeferred    Gap = "deferred"     // a file that something unconfined runs later can be replaced
+	GapTmp         Gap = "tmp"          // what was to be a directory of the command's own is the host's, beside one of its own
+	GapSystemCalls Gap = "system-calls" // no filter on them: input can be pushed into a shared terminal
 )
 
 // keepsContents reports whether, with g open, the command itself still reads no

@@ -42,6 +42,12 @@ type Seen map[string]string
 
 const ok = "ok"
 
+// Attempts for which there may be nothing on a host.
+const (
+	devNull     = "write /dev/null"
+	throughProc = "read through /proc"
+)
+
 // attempts are what the stage tries, in this order. It is told the tree, and a
 // process outside the sandbox.
 var attempts = []struct {
@@ -51,13 +57,13 @@ var attempts = []struct {
 	{"read denied", func(dir string, _ int) error { return read(filepath.Join(dir, "secret", "name")) }},
 	{"list denied", func(dir string, _ int) error { return find(filepath.Join(dir, "secret"), "name") }},
 	{"write denied", func(dir string, _ int) error { return create(filepath.Join(dir, "secret", "new")) }},
-	{"read through /proc", func(dir string, outside int) error {
+	{throughProc, func(dir string, outside int) error {
 		return read(filepath.Join("/proc", strconv.Itoa(outside), "root", dir, "secret", "name"))
 	}},
 	{"read outside", func(dir string, _ int) error { return read(filepath.Join(dir, "outside")) }},
 	{"write outside", func(dir string, _ int) error { return create(filepath.Join(dir, "new")) }},
 	{"write own", func(dir string, _ int) error { return create(filepath.Join(dir, "own", "new")) }},
-	{"write /dev/null", func(string, int) error { return os.WriteFile(os.DevNull, nil, 0o600) }},
+	{devNull, func(string, int) error { return write(os.DevNull) }},
 	{"unmount", func(dir string, _ int) error { return unmount(filepath.Join(dir, "secret")) }},
 	{"remount writable", func(dir string, _ int) error { return remount(dir) }},
 }
@@ -68,12 +74,12 @@ var Steps = []Step{
 	{
 		"restricted writes",
 		[]string{"--restrict-writes", "--writable", "%D/own"},
-		[]string{"write denied", "write outside", "read through /proc", "unmount", "remount writable"},
+		[]string{"write denied", "write outside", throughProc, "unmount", "remount writable"},
 	},
 	{
 		"denied tree",
 		[]string{"--restrict-writes", "--writable", "%D/own", "--deny", "%D/secret"},
-		[]string{"read denied", "list denied", "write denied", "write outside", "read through /proc", "unmount", "remount writable"},
+		[]string{"read denied", "list denied", "write denied", "write outside", throughProc, "unmount", "remount writable"},
 	},
 }
 
@@ -110,17 +116,25 @@ func Run(launcher, backend string, flags ...string) ([]Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("probe: the unconfined control: %w", err)
 	}
-	if wrong := control.surprise(privileged, true); wrong != "" {
+	var free []string
+	if control[devNull] != ok {
+		free = []string{devNull} // the host has none to let through
+	}
+	vain := append(slices.Clone(free), privileged...)
+	if _, err := os.Stat("/proc/self"); err != nil {
+		vain = append(vain, throughProc)
+	}
+	if wrong := control.surprise(nil, vain); wrong != "" {
 		return nil, fmt.Errorf("probe: the unconfined control: %s", wrong)
 	}
 	var results []Result
 	for _, step := range Steps {
-		results = append(results, try(step, dir, launcher, backend, flags))
+		results = append(results, try(step, free, dir, launcher, backend, flags))
 	}
 	return results, nil
 }
 
-func try(step Step, dir, launcher, backend string, flags []string) Result {
+func try(step Step, free []string, dir, launcher, backend string, flags []string) Result {
 	args := append([]string{"--backend", backend, "--require", "any", "--quiet"}, flags...)
 	for _, f := range step.Flags {
 		args = append(args, strings.ReplaceAll(f, "%D", dir))
@@ -130,7 +144,7 @@ func try(step Step, dir, launcher, backend string, flags []string) Result {
 	if err != nil {
 		return Result{Step: step.Name, Reason: err.Error()}
 	}
-	if wrong := seen.surprise(step.Denied, false); wrong != "" {
+	if wrong := seen.surprise(step.Denied, free); wrong != "" {
 		return Result{Step: step.Name, Reason: wrong, Seen: seen}
 	}
 	return Result{Step: step.Name, OK: true, Seen: seen}
@@ -146,14 +160,14 @@ func Attempts() []string {
 }
 
 // surprise names the first attempt that did not end as it should: denied ones
-// fail, all others succeed. With either, a denied one may do as it likes.
-func (s Seen) surprise(denied []string, either bool) string {
+// fail, free ones may end as they like, all others succeed.
+func (s Seen) surprise(denied, free []string) string {
 	for _, a := range attempts {
 		got, tried := s[a.name]
 		switch mustFail := slices.Contains(denied, a.name); {
 		case !tried:
 			return a.name + ": not tried"
-		case mustFail && either:
+		case slices.Contains(free, a.name):
 		case mustFail && got == ok:
 			return a.name + ": it succeeded"
 		case !mustFail && got != ok:
@@ -175,6 +189,7 @@ func see(dir, program string, args ...string) (Seen, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
 	cmd.WaitDelay = Limit
+	cmd.Stdin = strings.NewReader("") // there may be no /dev/null to open for it
 	ownGroup(cmd)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -214,6 +229,15 @@ func outcome(err error) string {
 }
 
 func create(file string) error { return os.WriteFile(file, nil, 0o600) }
+
+// write opens what is there for writing.
+func write(file string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
 
 func read(file string) error {
 	_, err := os.ReadFile(file)

@@ -17,7 +17,7 @@ func (b *builder) crossAgent() error {
 	if err := b.identify(); err != nil {
 		return err
 	}
-	for _, t := range b.trees {
+	for _, t := range b.own() {
 		b.carve(policy.Writable, join(t.path, b.self))
 	}
 	b.parentMemory()
@@ -41,9 +41,12 @@ func (b *builder) memorySubagent() error {
 	}
 	p := &b.p.Policy
 	p.RestrictWrites = true
-	letta := join(b.home, ".letta")
-	p.BaseWritable = []string{letta}
-	for _, name := range []string{"LETTA_LOCAL_BACKEND_DIR", "LETTA_TRANSCRIPT_ROOT"} {
+	p.BaseWritable = []string{b.harness}
+	relocated := []string{"LETTA_LOCAL_BACKEND_DIR", "LETTA_TRANSCRIPT_ROOT"}
+	if b.Flags.Layout == MiniLetta {
+		relocated = []string{miniHome}
+	}
+	for _, name := range relocated {
 		g := b.first("", "", name)
 		if g.value == "" {
 			continue
@@ -59,17 +62,17 @@ func (b *builder) memorySubagent() error {
 		if policy.Holds(canonical, b.home) {
 			return b.fail(g.String(), "holds the home directory, and all of it would be writable", "give it a directory of its own")
 		}
-		if !policy.Holds(letta, dir) {
+		if !policy.Holds(b.harness, dir) {
 			p.BaseWritable = append(p.BaseWritable, dir)
 		}
 	}
 	// The harness obeys these without a sandbox of its own around it.
 	for _, name := range []string{"settings.json", "mods"} {
-		if path := join(letta, name); b.exists(path) {
+		if path := join(b.harness, name); b.exists(path) {
 			b.carve(policy.ReadOnly, path)
 		}
 	}
-	for _, t := range b.trees {
+	for _, t := range b.own() {
 		b.carve(policy.ReadOnly, join(t.path, b.self))
 	}
 	b.parentMemory()
@@ -84,7 +87,7 @@ func (b *builder) memorySubagent() error {
 		}
 		return nil
 	}
-	for _, t := range b.trees {
+	for _, t := range b.own() {
 		b.p.Memories = append(b.p.Memories, join(t.path, b.self)+"/"+memoryName)
 		for _, path := range b.memoryOf(join(t.path, b.self)) {
 			b.carve(policy.Writable, path)
@@ -120,7 +123,7 @@ func (b *builder) parentMemory() {
 	if b.parent == "" || b.parent == b.self {
 		return
 	}
-	for _, t := range b.trees {
+	for _, t := range b.own() {
 		b.carve(policy.ReadOnly, join(t.path, b.parent)+"/"+memoryName)
 	}
 }
@@ -131,7 +134,8 @@ func (b *builder) identify() error {
 	if err := b.findHome(); err != nil {
 		return err
 	}
-	backend := join(b.home, ".letta/lc-local-backend")
+	b.harness = join(b.home, ".letta")
+	backend := join(b.harness, "lc-local-backend")
 	if g := b.first("", "", "LETTA_LOCAL_BACKEND_DIR"); g.value != "" {
 		dir, err := b.absolute(g)
 		if err != nil {
@@ -139,7 +143,20 @@ func (b *builder) identify() error {
 		}
 		backend = dir
 	}
-	paths := []string{join(b.home, ".letta/agents"), join(backend, "memfs")}
+	paths := []string{join(b.harness, "agents"), join(backend, "memfs")}
+	foreign := 0
+	if b.Flags.Layout == MiniLetta {
+		g := b.first("", "", miniHome)
+		if g.value == "" {
+			return b.fail("", "there is no home of mini-letta's", "set "+miniHome)
+		}
+		dir, err := b.absolute(g)
+		if err != nil {
+			return err
+		}
+		b.harness, foreign = dir, len(paths)
+		paths = append(paths, join(dir, "agents"))
+	}
 	for _, value := range b.Flags.AgentsTrees {
 		path, err := b.absolute(given{"--agents-tree", value})
 		if err != nil {
@@ -147,14 +164,27 @@ func (b *builder) identify() error {
 		}
 		paths = append(paths, path)
 	}
-	for _, path := range paths {
+	for i, path := range paths {
 		if err := b.deny(path); err != nil {
 			return err
 		}
-		b.trees = append(b.trees, tree{path, b.denied[len(b.denied)-1]})
+		b.trees = append(b.trees, tree{path, b.denied[len(b.denied)-1], i < foreign && path != paths[foreign]})
 		b.p.Trees = append(b.p.Trees, path)
 	}
 	return b.findAgents()
+}
+
+// miniHome names the directory of mini-letta's.
+const miniHome = "MINI_LETTA_HOME"
+
+// own returns the trees in which the agent has a directory.
+func (b *builder) own() (list []tree) {
+	for _, t := range b.trees {
+		if !t.foreign {
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 func (b *builder) findHome() error {
@@ -238,6 +268,8 @@ func (b *builder) memory() (memory, error) {
 			return memory{}, b.fail(g.String(), fmt.Sprintf("is the agents tree %q or lies above it", t.path), "name the memory of one agent")
 		case policy.Holds(t.canonical, canonical) && !policy.Holds(t.path, dir):
 			return memory{}, b.fail(g.String(), fmt.Sprintf("leads into the agents tree %q from elsewhere", t.path), fmt.Sprintf("if %q is what you mean, write that", canonical))
+		case policy.Holds(t.path, dir) && t.foreign:
+			return memory{}, b.fail(g.String(), fmt.Sprintf("is in the agents tree %q of another harness", t.path), "name the memory of one agent")
 		case policy.Holds(t.path, dir):
 			m.tree = t
 			m.agent, _, _ = strings.Cut(strings.TrimPrefix(dir, t.path+"/"), "/")

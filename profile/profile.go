@@ -38,6 +38,16 @@ const (
 // Names returns the names of all profiles.
 func Names() []string { return []string{CrossAgent, MemorySubagent, Workspace} }
 
+// MiniLetta is the layout of mini-letta: the agents are in $MINI_LETTA_HOME/agents,
+// and what the harness keeps is beside them. Letta is letta-code's.
+const (
+	LettaLayout = "letta"
+	MiniLetta   = "mini-letta"
+)
+
+// Layouts returns the names of the layouts.
+func Layouts() []string { return []string{LettaLayout, MiniLetta} }
+
 // Letta reports whether the named profile is one of letta-code's own, which its
 // switch and its sentinel are about.
 func Letta(name string) bool { return name == CrossAgent || name == MemorySubagent }
@@ -46,6 +56,7 @@ func Letta(name string) bool { return name == CrossAgent || name == MemorySubage
 type Flags struct {
 	AgentID, ParentAgentID, MemoryDir, Home string
 
+	Layout      string   // "" or one of Layouts: whose directories they are
 	AgentsTrees []string // further trees that hold one directory for each agent
 
 	Workspace, IsolationRoot string
@@ -130,13 +141,18 @@ type builder struct {
 	p Profile
 
 	home, written string   // canonical, and as the caller wrote it
+	harness       string   // where the harness keeps what is its own
 	trees         []tree   // of agents
 	self, parent  string   // agents
 	denied        []string // canonical denied roots
 }
 
-// tree is a directory that holds one directory for each agent.
-type tree struct{ path, canonical string }
+// tree is a directory that holds one directory for each agent. Of a foreign one,
+// which is another harness's, nothing is the agent's.
+type tree struct {
+	path, canonical string
+	foreign         bool
+}
 
 func (b *builder) fail(what, text, fix string) error {
 	return &Error{Profile: b.p.Name, What: what, Err: text, Fix: fix}

@@ -49,7 +49,7 @@ func (in *inputs) bubblewrap() backend {
 	if err != nil {
 		abi = 0 // bwrap.New then does with a pid namespace what the layer would do
 	}
-	host := bwrap.Host{Privileged: held != 0, Layered: abi > 0, Isolate: in.opts.isolate, Unsupervised: in.opts.exec, Replaceable: hostfs.FS{}.Replaceable, Protect: in.protect(helper)}
+	host := bwrap.Host{Privileged: held != 0, Layered: abi > 0, Isolate: in.opts.isolate, Unsupervised: in.opts.exec, Private: in.private, Replaceable: hostfs.FS{}.Replaceable, Protect: in.protect(helper)}
 	if host.Privileged {
 		// CAP_SETPCAP goes to the inner stage, which drops it.
 		for _, c := range harden.Within(append(slices.Clone(harden.Kept), harden.SetPCap), held) {
@@ -71,14 +71,23 @@ func (in *inputs) bubblewrap() backend {
 	if in.opts.exec && len(plan.Create) > 0 {
 		return fail(withHint(fmt.Errorf("--exec: nobody would remove the mount point %q again", plan.Create[0].Path), "create it first, or leave out --exec"))
 	}
-	b := backend{enforcement: plan.Enforcement, skipped: plan.Skipped, native: native{helper: helper, plan: plan}}
+	b := backend{enforcement: filtered(plan.Enforcement), skipped: plan.Skipped, native: native{helper: helper, plan: plan}}
 	// Where no Landlock domain forbids to mount, a new user namespace would
 	// bring the right back.
 	b.filter = harden.Options{Privileged: host.Privileged, Keyrings: in.opts.isolate, NoUserNS: in.opts.isolate || abi == 0}
 	if abi > 0 {
-		b.ruleset = landlock.Inside(in.resolved, abi, in.opts.isolate)
+		b.ruleset = landlock.Inside(in.resolved, abi, in.opts.isolate, in.private)
 	}
 	return b
+}
+
+// filtered adds to what a mechanism leaves open that this build has no system call
+// filter, where it has none.
+func filtered(e policy.Enforcement) policy.Enforcement {
+	if !harden.HasFilter {
+		e.Gaps = append(e.Gaps, policy.GapSystemCalls)
+	}
+	return e
 }
 
 // protect lists the files that decide what the next run may do.
@@ -114,7 +123,11 @@ func (in *inputs) landlock() backend {
 	if err != nil {
 		return backend{err: err}
 	}
-	rs, err := landlock.New(in.resolved, landlock.Host{
+	resolved, err := in.shared()
+	if err != nil {
+		return backend{err: err}
+	}
+	rs, err := landlock.New(resolved, landlock.Host{
 		ABI: abi, List: landlock.List, Privileged: held != 0, MaxSiblings: in.opts.maxSiblings,
 	})
 	if errors.Is(err, landlock.ErrSiblings) {
@@ -124,7 +137,7 @@ func (in *inputs) landlock() backend {
 		return backend{err: err}
 	}
 	return backend{
-		enforcement: rs.Enforcement, skipped: rs.Skipped, warnings: in.changeable("Landlock"),
+		enforcement: filtered(in.open(rs.Enforcement)), skipped: rs.Skipped, warnings: in.changeable("Landlock"),
 		native: native{ruleset: rs, filter: harden.Options{Privileged: held != 0}},
 	}
 }

@@ -51,6 +51,9 @@ func (m mechanism) ready(in *inputs) backend {
 	b.mechanism = m
 	if b.err == nil {
 		b.enforcement.Limits = append(b.enforcement.Limits, in.limits...)
+		if in.openGit && m.name != "landlock" { // which lets nothing be made beside what is kept
+			b.enforcement.Limits = append(b.enforcement.Limits, "git-commondir")
+		}
 	}
 	return b
 }

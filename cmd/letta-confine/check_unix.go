@@ -15,7 +15,9 @@ import (
 // check refuses a run that contradicts itself: better an error than a command
 // that starts in a place it cannot see, or whose policy it can rewrite.
 func (in *inputs) check() error {
-	if d := in.resolved.Decide(in.cwd); d.Access == policy.None {
+	if d := in.resolved.Decide(in.cwd); in.hides(d) {
+		return withHint(fmt.Errorf("working directory %q: %w", in.cwd, errPrivate), "make it a root of the policy, or pass --chdir DIR")
+	} else if d.Access == policy.None {
 		return withHint(fmt.Errorf("working directory %q is inside denied root %q", in.cwd, d.Root.Path),
 			"start from a directory the policy lets the command read, or pass --chdir DIR")
 	}
@@ -81,6 +83,9 @@ func (in *inputs) checkVisible(command, file string) error {
 	d := in.resolved.Decide(path)
 	if d.Access != policy.None {
 		return nil
+	}
+	if in.hides(d) {
+		return withHint(fmt.Errorf("command %q needs %q: %w", command, path, errPrivate), "make it a readonly root")
 	}
 	return withHint(fmt.Errorf("command %q needs %q, which denied root %q hides", command, path, d.Root.Path),
 		"carve it out with a readonly root, or run a program outside the denied root")

@@ -94,6 +94,12 @@ func (in *inputs) explainPath(given string) (explanation, error) {
 		e.AliasOf = in.aliasOf[d.Root.Path]
 		e.Root = &rootJSON{d.Root.List.String(), d.Root.Index, d.Root.Given, d.Root.Path, d.Root.Kind.String()}
 	}
+	switch {
+	case in.hides(d):
+		e.Hint = errPrivate.Error()
+	case !e.Write && len(in.opts.gitWorktree) == 0:
+		e.Hint = in.worktreeHint(path)
+	}
 	if !e.Write && e.Read && in.opts.caches == "none" {
 		for _, dir := range in.hostCaches() {
 			if policy.Holds(dir, path) {

@@ -22,17 +22,19 @@ type options struct {
 
 	profile                                        string
 	who                                            profile.Flags // what the profile is about; its Workspace is the mode's too
-	mode, preset                                   string
+	mode, preset, defaultMode                      string
 	scrubEnv                                       bool
 	keepEnv, setEnv                                []string
 	honorLettaDefault, printPolicy                 bool
 	tmpdir                                         string
 	noTmpdir                                       bool
+	tmp                                            string   // host or private
+	private                                        []string // directories in whose place the command has an empty one of its own
 	isolateGiven, dieGiven, byDefault, denyHelpers bool
 
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 
-	protect, protectGit                                       []string
+	protect, protectGit, gitWorktree                          []string
 	isolate, newSession, dieWithParent, selfTest, exec, risks bool
 	bwrap, chdir, report                                      string
 	allowOverDenial, createWritable, quiet, json, bareWord    bool
@@ -68,12 +70,14 @@ var flags = []flag{
 	{"read-only", false, func(o *options, s string) error { return o.listed.Add(policy.ReadOnly, s) }},
 	{"writable", false, func(o *options, s string) error { return o.listed.Add(policy.Writable, s) }},
 	{"restrict-writes", true, func(o *options, s string) error { return boolean(&o.listed.RestrictWrites, s) }},
-	{"mode", false, func(o *options, s string) error { return oneOf(&o.mode, s, modes...) }},
+	{"mode", false, func(o *options, s string) error { return oneOf(&o.mode, s, append(slices.Clone(modes), "env")...) }},
+	{"default-mode", false, func(o *options, s string) error { return oneOf(&o.defaultMode, s, modes...) }},
 	{"preset", false, func(o *options, s string) error { return oneOf(&o.preset, s, modes...) }},
 	{"profile", false, func(o *options, s string) error { return oneOf(&o.profile, s, profile.Names()...) }},
 	{"agent-id", false, func(o *options, s string) error { return text(&o.who.AgentID, s) }},
 	{"parent-agent-id", false, func(o *options, s string) error { return text(&o.who.ParentAgentID, s) }},
 	{"memory-dir", false, func(o *options, s string) error { return text(&o.who.MemoryDir, s) }},
+	{"layout", false, func(o *options, s string) error { return oneOf(&o.who.Layout, s, profile.Layouts()...) }},
 	{"agents-tree", false, func(o *options, s string) error {
 		if s == "" {
 			return errors.New("the value is empty")
@@ -88,6 +92,7 @@ var flags = []flag{
 	{"deny-helpers", true, func(o *options, s string) error { return boolean(&o.denyHelpers, s) }},
 	{"protect", false, func(o *options, s string) error { o.protect = append(o.protect, s); return nil }},
 	{"protect-git", false, func(o *options, s string) error { o.protectGit = append(o.protectGit, s); return nil }},
+	{"git-worktree", false, func(o *options, s string) error { o.gitWorktree = append(o.gitWorktree, s); return nil }},
 	{"caches", false, func(o *options, s string) error { return oneOf(&o.caches, s, "none", "private", "host") }},
 	{"backend", false, func(o *options, s string) error { return oneOf(&o.backend, s, "auto", "bwrap", "landlock", "seatbelt") }},
 	{"prefer", false, func(o *options, s string) error { return oneOf(&o.prefer, s, "strong", "fast") }},
@@ -99,6 +104,7 @@ var flags = []flag{
 	{"create-writable", true, func(o *options, s string) error { return boolean(&o.createWritable, s) }},
 	{"max-siblings", false, func(o *options, s string) (err error) { o.maxSiblings, err = number(s, 1<<20); return err }},
 	{"chdir", false, func(o *options, s string) error { return text(&o.chdir, s) }},
+	{"tmp", false, func(o *options, s string) error { return oneOf(&o.tmp, s, "host", "private") }},
 	{"tmpdir", false, func(o *options, s string) error { return text(&o.tmpdir, s) }},
 	{"no-tmpdir", true, func(o *options, s string) error { return boolean(&o.noTmpdir, s) }},
 	{"scrub-env", true, func(o *options, s string) error { return boolean(&o.scrubEnv, s) }},
@@ -131,7 +137,13 @@ var flags = []flag{
 }
 
 // modes are DSH's; each has a preset of the same name.
-var modes = []string{"read-only", "workspace-write", "danger-full-access"}
+var modes = []string{readOnly, workspaceWrite, danger}
+
+const (
+	readOnly       = "read-only"
+	workspaceWrite = "workspace-write"
+	danger         = "danger-full-access"
+)
 
 func boolean(at *bool, s string) (err error) {
 	if *at, err = strconv.ParseBool(s); err != nil {

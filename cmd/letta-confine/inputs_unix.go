@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +43,12 @@ type inputs struct {
 	again []inner.Reopen // standard descriptors to open again inside the sandbox
 
 	makes []making // directories that are made before the command starts
+
+	granted []repository // of --git-worktree
+	openGit bool         // a commondir can be made in a repository, but with Landlock
+
+	private []string // denied roots in whose place the command has a directory of its own
+	folder  string   // that directory where the backend cannot mount
 
 	profile  *profile.Profile // nil without one, and where its switch is off
 	sentinel string           // LETTA_SANDBOX as it was found, or ""
@@ -82,12 +89,13 @@ func gather(o *options) (*inputs, error) {
 		p.Merge(q)
 	}
 	p.Merge(o.listed)
-	for _, part := range []func(*policy.Policy) error{in.mode, in.named, in.helpers, in.temporary, in.caches, in.guard} {
+	for _, part := range []func(*policy.Policy) error{in.mode, in.named, in.helpers, in.temporary, in.caches, in.privately, in.worktrees, in.guard} {
 		if err := part(p); err != nil {
 			return nil, err
 		}
 	}
 	in.printed = *p
+	in.printed.Denied = slices.DeleteFunc(slices.Clone(p.Denied), func(path string) bool { return slices.Contains(in.private, path) })
 	for _, step := range []func() error{in.resolve, in.aliases, in.checkTemporary} {
 		if err := step(); err != nil {
 			return nil, err
@@ -267,7 +275,7 @@ func visible(path string) bool {
 }
 
 func readFile(path string, limit int) ([]byte, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0) // a fifo must not hold it up
 	if err != nil {
 		return nil, err
 	}

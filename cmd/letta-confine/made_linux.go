@@ -37,8 +37,8 @@ var errRemoved = errors.New("it was removed or replaced while the sandbox was se
 func (m *made) lock(checks []bwrap.Check) error {
 	m.locks = make(map[string]int)
 	for _, c := range checks {
-		if c.State == bwrap.Same || c.ID == (policy.ID{}) {
-			continue // the host's own root directory has no identity here, and is not made
+		if c.State == bwrap.Same || c.State == bwrap.Private || c.ID == (policy.ID{}) {
+			continue // never made: the host's own root directory has no identity here
 		}
 		fd, err := hostfs.OpenPlain(c.Path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 		if err == unix.ENOTDIR || err == unix.EACCES {

@@ -66,6 +66,8 @@ var facilities = map[string]func() error{
 		}
 		return nil
 	}),
+	"node":    program("node"),
+	"python3": program("python3"),
 	"landlock": sync.OnceValue(func() error {
 		abi, err := landlock.ABI()
 		if err == nil && abi < 3 {
@@ -79,6 +81,11 @@ var facilities = map[string]func() error{
 		}
 		return nil
 	},
+}
+
+// program says whether a program can be found, and run.
+func program(name string) func() error {
+	return sync.OnceValue(func() error { return exec.Command(name, "--version").Run() })
 }
 
 // required reports whether CONFINE_REQUIRE names the facility: then a host that

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
@@ -17,30 +19,76 @@ import (
 // nothing on the command line says anything about roots, or only the workspace.
 //
 // A preset is a mode and when to ask before going beyond it. Nothing here asks yet:
-// what a mode does not allow is refused.
+// what a mode does not allow is refused, which is what asking comes to where nobody
+// answers.
 func (in *inputs) mode(p *policy.Policy) error {
 	o := in.opts
-	if o.mode != "" && o.preset != "" && o.mode != o.preset {
-		return usageError(fmt.Sprintf("--mode %s and --preset %s name different modes", o.mode, o.preset))
-	}
-	mode := o.mode
-	if mode == "" {
-		mode = o.preset
+	mode, err := in.chosen()
+	if err != nil {
+		return err
 	}
 	in.about.Mode = mode
+	switch o.preset {
+	case readOnly, workspaceWrite:
+		in.about.Approval = "ask"
+	case danger:
+		in.about.Approval = "never" // there is nothing beyond it
+	}
 	if mode == "" && (!o.hasPolicy() || (o.who.Workspace != "" && o.profile != profile.Workspace)) {
-		mode = "workspace-write"
+		mode = workspaceWrite
 	}
 	switch mode {
-	case "read-only":
+	case readOnly:
 		p.RestrictWrites = true
-	case "workspace-write":
+	case workspaceWrite:
 		return in.workspace(p)
-	case "danger-full-access":
+	case danger:
 		in.reason, in.warning = mode, "mode danger-full-access confines nothing"
 	}
 	return nil
 }
+
+// chosen returns the mode that somebody chose, or "". The order is DSH's: what was
+// asked for by name goes before what a session is in, and that before the default,
+// which is DSH's variable where the caller says that it counts.
+func (in *inputs) chosen() (string, error) {
+	o := in.opts
+	named := o.mode != "" && o.mode != modeEnv
+	if named && o.preset != "" && o.mode != o.preset {
+		return "", usageError(fmt.Sprintf("--mode %s and --preset %s name different modes", o.mode, o.preset))
+	}
+	switch {
+	case named:
+		return o.mode, nil
+	case o.preset != "":
+		return o.preset, nil
+	}
+	if o.mode == modeEnv {
+		if mode := in.getenv(modeVar); mode != "" {
+			if !slices.Contains(modes, mode) {
+				return "", withHint(fmt.Errorf("%s is %q", modeVar, mode), "set it to "+strings.Join(modes, ", ")+", or unset it")
+			}
+			in.about.ModeFrom = modeVar
+			return mode, nil
+		}
+	}
+	if o.defaultMode != "" {
+		in.about.ModeFrom = "--default-mode"
+		return o.defaultMode, nil
+	}
+	if o.mode == modeEnv {
+		in.about.ModeFrom = "default"
+		return workspaceWrite, nil
+	}
+	return "", nil
+}
+
+// modeEnv is the word of --mode that makes DSH's variable count. No variable says
+// what confines a command unless a flag says so.
+const (
+	modeEnv = "env"
+	modeVar = "DSH_PERMISSION_MODE"
+)
 
 // workspace is the policy of the mode workspace-write: the workspace, which is the
 // current directory unless --workspace names another, and the temporary directory
@@ -68,17 +116,19 @@ func (in *inputs) workspace(p *policy.Policy) error {
 	case home != "" && home != "/" && policy.Holds(path, home):
 		return withHint(fmt.Errorf("%s %q holds your home directory, and all of it would be writable", what, path), hint)
 	}
-	tmp := in.opts.tmpdir
-	if tmp != "" {
-		tmp = absolute(tmp)
-	} else {
-		var err error
-		if tmp, err = in.tempDir(home); err != nil {
+	roots := []string{dir}
+	switch tmp := in.opts.tmpdir; {
+	case tmp != "":
+		roots = append(roots, absolute(tmp))
+	case in.opts.tmp != "private":
+		tmp, err := in.tempDir(home)
+		if err != nil {
 			return err
 		}
+		roots = append(roots, tmp)
 	}
 	p.RestrictWrites = true
-	for _, root := range []string{dir, tmp} {
+	for _, root := range roots {
 		if err := p.Add(policy.Writable, root); err != nil {
 			return err
 		}
@@ -89,30 +139,43 @@ func (in *inputs) workspace(p *policy.Policy) error {
 
 // tempDir returns the temporary directory that the command will use.
 func (in *inputs) tempDir(home string) (string, error) {
-	dir, _ := launch.Getenv(in.env, "TMPDIR")
+	path, err := in.tempDirAnywhere()
+	reason := ""
+	switch {
+	case err != nil || in.getenv("TMPDIR") == "":
+		return path, err
+	case path == "/":
+		reason = `is "/"`
+	case home != "" && policy.Holds(path, home):
+		reason = "holds your home directory"
+	case path != in.cwd && policy.Holds(path, in.cwd):
+		reason = "holds the working directory"
+	default:
+		return path, nil
+	}
+	return "", in.tempDirError(reason)
+}
+
+// tempDirAnywhere is tempDir for a caller that grants only a folder below it: the
+// directory may hold anything.
+func (in *inputs) tempDirAnywhere() (string, error) {
+	dir := in.getenv("TMPDIR")
 	if dir == "" {
 		return defaultTemp, nil
 	}
-	fail := func(reason string) (string, error) {
-		return "", withHint(fmt.Errorf("TMPDIR %q %s", dir, reason), "set TMPDIR to a directory of its own, or unset it to use /tmp")
-	}
 	if !filepath.IsAbs(dir) {
-		return fail("is not absolute")
+		return "", in.tempDirError("is not absolute")
 	}
 	path, err := policy.Canonical(dir, hostfs.FS{})
 	if err != nil {
-		return fail(fmt.Sprintf("cannot be resolved: %v", err))
+		return "", in.tempDirError(fmt.Sprintf("cannot be resolved: %v", err))
 	}
-	info, err := hostfs.FS{}.Lstat(path)
-	switch {
-	case err != nil || info.Kind != policy.Dir:
-		return fail("is not a directory")
-	case path == "/":
-		return fail(`is "/"`)
-	case home != "" && policy.Holds(path, home):
-		return fail("holds your home directory")
-	case path != in.cwd && policy.Holds(path, in.cwd):
-		return fail("holds the working directory")
+	if info, err := (hostfs.FS{}).Lstat(path); err != nil || info.Kind != policy.Dir {
+		return "", in.tempDirError("is not a directory")
 	}
 	return path, nil
+}
+
+func (in *inputs) tempDirError(reason string) error {
+	return withHint(fmt.Errorf("TMPDIR %q %s", in.getenv("TMPDIR"), reason), "set TMPDIR to a directory of its own, or unset it to use /tmp")
 }

@@ -14,7 +14,9 @@ func (n native) describe(name string, p *planJSON) {
 	for _, c := range harden.Kept {
 		p.Capabilities = append(p.Capabilities, c.Name)
 	}
-	p.Filtered = harden.Filtered(n.filter)
+	if harden.HasFilter {
+		p.Filtered = harden.Filtered(n.filter)
+	}
 	if name == "landlock" {
 		return
 	}

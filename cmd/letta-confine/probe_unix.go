@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -45,6 +47,11 @@ func probeHost(args []string) (int, error) {
 		return 0, usageError(fmt.Sprintf("probe takes no argument, and was given %q", o.args[0]))
 	}
 	self, err := os.Executable()
+	if err != nil { // no /proc
+		if self, err = exec.LookPath(os.Args[0]); err == nil {
+			self, err = filepath.Abs(self)
+		}
+	}
 	if err != nil {
 		return 0, fmt.Errorf("probe: the launcher's own path: %w", err)
 	}

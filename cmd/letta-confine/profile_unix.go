@@ -86,7 +86,10 @@ func (in *inputs) getenv(name string) string {
 // Asking for a profile is opting in; letta-code's own default, by which shells are
 // free where the variable is not set, has to be asked for.
 func (in *inputs) lettaSwitch() (on bool, err error) {
-	const name = "LETTA_FS_SANDBOX"
+	name := "LETTA_FS_SANDBOX"
+	if in.opts.who.Layout == profile.MiniLetta {
+		name = "MINI_LETTA_FS_SANDBOX"
+	}
 	value := in.getenv(name)
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "1", "true":
@@ -152,7 +155,7 @@ func (in *inputs) temporary(*policy.Policy) error {
 			}
 		}
 		for _, memory := range in.profile.Memories {
-			if dir == "" && !in.opts.noTmpdir && visible(memory) {
+			if dir == "" && !in.opts.noTmpdir && in.opts.tmp != "private" && visible(memory) {
 				dir, flag = memory+"/.tmp", "profile "+in.profile.Name
 			}
 		}
@@ -165,11 +168,7 @@ func (in *inputs) temporary(*policy.Policy) error {
 		return fmt.Errorf("%s: %q: %w", flag, dir, bare(err))
 	}
 	in.makes = append(in.makes, making{flag, path, 0o700, "make it yourself, as a directory"})
-	for _, v := range []struct{ name, value string }{
-		{"TMPDIR", path}, {"TMP", path}, {"TEMP", path}, {"TMPPREFIX", path + "/zsh"},
-	} {
-		in.env = launch.Setenv(in.env, v.name, v.value)
-	}
+	in.env = setTemp(in.env, path)
 	return nil
 }
 

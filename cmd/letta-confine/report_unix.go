@@ -100,7 +100,9 @@ type event struct {
 
 // about is what a plan says of the run beside its backend.
 type about struct {
-	Mode     string   `json:"mode,omitempty"` // of --mode or --preset
+	Mode     string   `json:"mode,omitempty"`     // that was chosen
+	ModeFrom string   `json:"modeFrom,omitempty"` // where neither --mode nor --preset named it
+	Approval string   `json:"approval,omitempty"` // of --preset: when to ask before going beyond the mode
 	Profile  string   `json:"profile,omitempty"`
 	Scrubbed []string `json:"scrubbed,omitempty"` // names of variables, never values
 }

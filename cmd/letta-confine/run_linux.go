@@ -57,10 +57,14 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		if _, err := in.create(nil); err != nil {
 			return 0, err
 		}
+		made, err := in.makeFolder()
+		if err != nil {
+			return 0, err
+		}
 		if err := in.refresh(b); err != nil {
 			return 0, &startError{err}
 		}
-		return 0, in.startLandlock(rep, b)
+		return 0, in.startLandlock(rep, b, made)
 	}
 	// The report has what will be made before it is: whatever kills the launcher
 	// in between, no directory is there that it does not name.
@@ -158,7 +162,7 @@ func (in *inputs) execBwrap(rep *report, s supervise.Sandbox) error {
 
 // refresh makes the plan again where the policy was resolved again.
 func (in *inputs) refresh(b *backend) error {
-	if !in.creates() && len(b.plan.Create) == 0 {
+	if !in.creates() && len(b.plan.Create) == 0 && (b.name == "bwrap" || len(in.private) == 0) {
 		return nil
 	}
 	b.again(in)
@@ -167,17 +171,19 @@ func (in *inputs) refresh(b *backend) error {
 
 // startLandlock restricts this thread and executes the command on it. Once the
 // domain stands there is no way back, so from there on every error is the last.
-func (in *inputs) startLandlock(rep *report, b *backend) error {
+func (in *inputs) startLandlock(rep *report, b *backend, made []string) error {
 	if b.ruleset.ABI == 0 {
 		return &startError{landlock.ErrABI}
 	}
 	for _, w := range b.warnings {
 		in.warn(w)
 	}
-	if err := rep.plan(b, nil); err != nil {
+	if err := rep.plan(b, made); err != nil {
 		return err
 	}
-	if err := b.ruleset.Restrict(); err != nil {
+	if err := b.ruleset.Restrict(); errors.Is(err, landlock.ErrAbove) {
+		return withHint(fmt.Errorf("landlock: %w", err), "start outside this chroot, or unmount there what holds the chroot itself")
+	} else if err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	if err := harden.Apply(harden.Options{}); err != nil {

@@ -108,7 +108,7 @@ const marker = "LETTA_CONFINE"
 
 // childEnv is the environment of a command that the backend confines.
 func (in *inputs) childEnv(backend string) []string {
-	env := launch.Setenv(in.env, marker, backend)
+	env := in.temp(launch.Setenv(in.env, marker, backend), backend)
 	if in.guards() {
 		env = launch.Setenv(env, sentinel, backend)
 	}

@@ -36,19 +36,23 @@ func (in *inputs) seatbelt() backend {
 	if err != nil {
 		return fail(err)
 	}
-	if d := in.resolved.Decide(self); d.Access == policy.None {
+	resolved, err := in.shared()
+	if err != nil {
+		return fail(err)
+	}
+	if d := resolved.Decide(self); d.Access == policy.None {
 		return fail(withHint(fmt.Errorf("the launcher %q, which starts the command from inside, is hidden by denied root %q", self, d.Root.Path),
 			"install the launcher outside the denied root, or carve it out with a readonly root"))
 	}
-	plan, err := seatbelt.Profile(in.resolved)
+	plan, err := seatbelt.Profile(resolved)
 	if err != nil {
 		return fail(err)
 	}
 	b := backend{
-		enforcement: seatbelt.Promises(in.resolved, unix.Geteuid() == 0), skipped: plan.Skipped,
+		enforcement: in.open(seatbelt.Promises(resolved, unix.Geteuid() == 0)), skipped: plan.Skipped,
 		warnings: in.changeable("Seatbelt"), profile: plan,
 	}
-	if len(seatbelt.Above(in.resolved, in.cwd)) > 0 {
+	if len(seatbelt.Above(resolved, in.cwd)) > 0 {
 		b.enforcement.Limits = append(b.enforcement.Limits, "unlisted-ancestors")
 	}
 	return b
@@ -72,24 +76,32 @@ func (in *inputs) startSeatbelt(rep *report, b *backend) (int, error) {
 	if _, err := in.create(nil); err != nil {
 		return 0, err
 	}
-	if in.creates() {
+	made, err := in.makeFolder()
+	if err != nil {
+		return 0, err
+	}
+	if in.creates() || len(made) > 0 {
 		if b.again(in); b.err != nil {
 			return 0, &startError{b.err}
 		}
+	}
+	resolved, err := in.shared()
+	if err != nil {
+		return 0, &startError{err}
 	}
 	self, err := launcherPath()
 	if err != nil {
 		return 0, &startError{err}
 	}
 	env := in.childEnv(b.name)
-	s := stageOf(in.resolved)
+	s := stageOf(resolved)
 	if err := seatbelt.Try(sandboxExec, b.profile, s.words(self), env); err != nil {
 		return 0, &startError{seatbeltError(err)}
 	}
 	for _, w := range b.warnings {
 		in.warn(w)
 	}
-	if err := rep.plan(b, nil); err != nil {
+	if err := rep.plan(b, made); err != nil {
 		return 0, err
 	}
 	s.argv, s.keep = in.opts.args, in.opts.keepFDs

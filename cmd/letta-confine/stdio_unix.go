@@ -48,6 +48,10 @@ func (in *inputs) checkStdio() ([]inner.Reopen, error) {
 			return nil, fmt.Errorf("%s: which file it is cannot be learned: %w", name, err)
 		}
 		switch d := in.resolved.Decide(path); {
+		case in.hides(d) && (in.resolved.Default() == policy.ReadWrite || flags&unix.O_ACCMODE != unix.O_RDONLY):
+			// The host's file is no secret there, and the caller meant to give it.
+		case in.hides(d):
+			return nil, withHint(fmt.Errorf("%s is the file %q: %w, and it could be opened again for writing", name, path, errPrivate), "redirect it from a pipe, or from a file elsewhere")
 		case d.Access == policy.None:
 			return nil, withHint(fmt.Errorf("%s is the file %q inside denied root %q", name, path, d.Root.Path), "redirect it elsewhere")
 		case d.Access == policy.Read && flags&unix.O_ACCMODE == unix.O_RDONLY:

@@ -19,15 +19,17 @@ policy
   --writable PATH           read and written
   --restrict-writes         what no root holds is not written
   --protect PATH  --protect-git DIR  keep what exists there, or what git obeys
+  --git-worktree DIR        grant the repository of a linked working tree
   --deny-helpers            deny the sockets of docker, tmux and the like
   --caches none|private|host         where build tools may keep their caches
   --print-policy            print all of this as a policy file, and run nothing
 mode, or the preset that names it; or a profile, from letta-code's variables too
-  --mode read-only|workspace-write|danger-full-access
+  --mode read-only|workspace-write|danger-full-access|env
+  --default-mode MODE       where none is named; env means DSH_PERMISSION_MODE
   --preset read-only|workspace-write|danger-full-access
   --profile cross-agent|memory-subagent|workspace
   --agent-id ID  --parent-agent-id ID  --memory-dir DIR  --home DIR
-  --agents-tree DIR         one more directory of agents to deny (repeats)
+  --layout letta|mini-letta  --agents-tree DIR  where agents are; one more tree
   --workspace DIR  --isolation-root DIR  what is written, and denied around it
   --honor-letta-default     cross-agent only where LETTA_FS_SANDBOX is set
 backend
@@ -41,18 +43,16 @@ backend
   --max-siblings N          most files that Landlock grants beside the roots
 process
   --chdir DIR               start the command there
-  --tmpdir DIR  --no-tmpdir  where temporary files go, in spite of a profile
-  --scrub-env               withhold variables that look secret
-  --keep-env GLOB  --env NAME=VALUE  keep such ones all the same; set one
+  --tmp host|private  --tmpdir DIR  --no-tmpdir  where temporary files go
+  --scrub-env  --keep-env GLOB  withhold variables that look secret, but those
+  --env NAME=VALUE          set one; without =VALUE the caller's is handed on
   --keep-fd N               let the command inherit a descriptor (repeats)
-  --new-session             start the command in a session of its own
-  --isolate-processes       its own processes and IPC; all end with the command
+  --new-session  --isolate-processes  its own session; its own processes, IPC
   --die-with-parent         end the command when the calling process ends
   --exec                    leave no supervisor beside bubblewrap
 output
   --report FILE|fd:N        write what happened as JSON, one event a line
-  --quiet                   no warnings
-  --json                    with plan, explain and probe: print JSON
+  --quiet  --json           no warnings; with plan, explain and probe: JSON
   --risks                   with explain: list services that could act for it
   --self-test               with probe: show every attempt and what came of it
 

@@ -48,7 +48,7 @@ var processCalls = map[string]call{
 		return err
 	}},
 	"tiocsti":     {1, func(p []string) error { return tiocsti(p[0], unix.TIOCSTI) }},
-	"tiocsti-hi":  {1, func(p []string) error { return tiocsti(p[0], unix.TIOCSTI|1<<32) }},
+	"tiocsti-hi":  {1, func(p []string) error { return tiocsti(p[0], highBit|unix.TIOCSTI) }},
 	"tioclinux":   {1, func(p []string) error { return tioclinux(p[0]) }},
 	"echo-off":    {1, func(p []string) error { return echoOff(p[0]) }},
 	"int80":       {0, func([]string) error { return int80() }},
@@ -181,6 +181,9 @@ func messageQueue(name string) error {
 	}
 	return nil
 }
+
+// highBit is above what the kernel looks at, where there is room for it.
+const highBit = (^uintptr(0) >> 32 & 1) << 32
 
 // tiocsti puts a byte into a terminal's input queue. The kernel looks at the low
 // half of the request alone, which a filter has to do as well.

@@ -169,8 +169,7 @@ func confine(p Plan) (Proof, error) {
 	if err := harden.Apply(harden.Options{Keyrings: p.Isolated, NoUserNS: p.Isolated || p.NoUserNS}); err != nil {
 		return Proof{}, err
 	}
-	var mask unix.Sigset_t
-	mask.Val[0] = p.Mask
+	mask := Sigset(p.Mask)
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &mask, nil); err != nil {
 		return Proof{}, fmt.Errorf("signal mask: %w", err)
 	}

@@ -24,15 +24,20 @@ var errUnmasked = errors.New("it is not masked")
 func (p Plan) verify() error {
 	masks := 0
 	for _, c := range p.Checks {
-		if c.State == bwrap.Masked {
+		if c.State == bwrap.Masked || c.State == bwrap.Private {
 			masks++
 		}
 	}
 	for _, c := range p.Checks {
 		var err error
-		if c.State == bwrap.Masked {
+		switch c.State {
+		case bwrap.Masked:
 			err = p.masked(c, looks(masks))
-		} else {
+		case bwrap.Private:
+			if err = p.masked(c, looks(masks)); err == nil {
+				err = unix.Chmod(c.Path, 0o1777) // as a shared temporary directory has it
+			}
+		default:
 			err = p.mounted(c)
 		}
 		if err != nil {
@@ -116,8 +121,9 @@ func (p Plan) masked(c bwrap.Check, looks int) error {
 	if err != nil {
 		return err
 	}
-	dir := mask.mode == unix.S_IFDIR && mask.tmpfs && mask.readOnly
-	null := mask.mode == unix.S_IFCHR && mask.rdev == unix.Mkdev(1, 3) // /dev/null
+	sealed := c.State == bwrap.Masked
+	dir := mask.mode == unix.S_IFDIR && mask.tmpfs && mask.readOnly == sealed
+	null := sealed && mask.mode == unix.S_IFCHR && mask.rdev == unix.Mkdev(1, 3) // /dev/null
 	if mask.id == c.ID || !dir && !null {
 		return errUnmasked
 	}

@@ -34,7 +34,7 @@ func Exec(s Sandbox) error {
 	if err := unix.PthreadSigmask(unix.SIG_BLOCK, nil, &mask); err != nil {
 		return fmt.Errorf("signal mask: %w", err)
 	}
-	s.Inner.Stderr, s.Inner.Mask, s.Inner.Root = 2, mask.Val[0], root
+	s.Inner.Stderr, s.Inner.Mask, s.Inner.Root = 2, inner.Mask(mask), root
 	plan, err := launch.Memfd("inner plan", s.Inner.Encode())
 	if err != nil {
 		return err

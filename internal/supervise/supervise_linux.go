@@ -130,7 +130,7 @@ func elsewhere(proof inner.Proof) error {
 // the stage has found it too, from its own side.
 func originals(checks []bwrap.Check) error {
 	for _, c := range checks {
-		if c.State != bwrap.Masked {
+		if c.State != bwrap.Masked && c.State != bwrap.Private {
 			continue
 		}
 		info, err := hostfs.FS{}.Lstat(c.Path)
@@ -193,17 +193,17 @@ func start(s Sandbox) (*child, error) {
 	// Bubblewrap must not die of a signal that the command handles, such as
 	// the terminal's ^C: it starts with them blocked, and the inner stage gives
 	// the command the mask that the launcher has now.
-	var block, old unix.Sigset_t
+	var signals uint64
 	for _, sig := range forwarded {
-		n := uint(sig.(syscall.Signal)) - 1
-		block.Val[n/64] |= 1 << (n % 64)
+		signals |= 1 << (uint(sig.(syscall.Signal)) - 1)
 	}
+	block, old := inner.Sigset(signals), unix.Sigset_t{}
 	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &block, &old); err != nil {
 		return nil, fmt.Errorf("signal mask: %w", err)
 	}
 	defer unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil)
 
-	s.Inner.Stderr, s.Inner.Mask, s.Inner.Report, s.Inner.Root = errFD, old.Val[0], -1, rootFD
+	s.Inner.Stderr, s.Inner.Mask, s.Inner.Report, s.Inner.Root = errFD, inner.Mask(old), -1, rootFD
 	plan, err := launch.Memfd("inner plan", s.Inner.Encode())
 	if err != nil {
 		return nil, err
