@@ -10,6 +10,7 @@ import (
 // to do, and does none of it. Each kind has a file judge_KIND.go.
 func checks(args []string) (int, error) {
 	kinds := map[string]func(args []string) (int, error){
+		"rules": checkRules,
 		"shell": checkShell,
 	}
 	if len(args) > 0 {
