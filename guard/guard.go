@@ -41,6 +41,15 @@ const (
 	Unknown      = "unknown-tool"     // whether it writes is not known
 )
 
+// Objects reports whether code is that of an objection.
+func Objects(code string) bool {
+	switch code {
+	case Denied, ReadOnly, Beneath, OtherAgent, Unresolvable, KernelDenied, Unknown:
+		return true
+	}
+	return false
+}
+
 // Guard holds the policies that file tools have to keep to. The zero value, with FS
 // set, has none.
 type Guard struct {
