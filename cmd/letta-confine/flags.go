@@ -133,6 +133,7 @@ var flags = []flag{
 	{"print-policy", true, func(o *options, s string) error { return boolean(&o.printPolicy, s) }},
 	{"report", false, func(o *options, s string) error { return text(&o.report, s) }},
 	{"quiet", true, func(o *options, s string) error { return boolean(&o.quiet, s) }},
+	{"error-format", false, func(_ *options, s string) error { return oneOf(new(string), s, errorText, errorJSON) }},
 	{"risks", true, func(o *options, s string) error { return boolean(&o.risks, s) }},
 	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},
 	{"json", true, func(o *options, s string) error { return boolean(&o.json, s) }},
@@ -162,9 +163,14 @@ func text(at *string, s string) error {
 	return nil
 }
 
+// choiceError says which words a flag takes.
+type choiceError struct{ words []string }
+
+func (e *choiceError) Error() string { return "want " + strings.Join(e.words, ", ") }
+
 func oneOf(at *string, s string, words ...string) error {
 	if !slices.Contains(words, s) {
-		return fmt.Errorf("want %s", strings.Join(words, ", "))
+		return &choiceError{words}
 	}
 	*at = s
 	return nil

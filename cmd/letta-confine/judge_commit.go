@@ -71,7 +71,7 @@ func checkCommit(args []string) (int, error) {
 	for _, f := range found {
 		v = v.Stricter(f.Verdict)
 		if f.Approved {
-			say("warning", fmt.Sprintf("approved by %s: %q: %s", approval, f.Path, f.Reason))
+			warn(fmt.Sprintf("approved by %s: %q: %s", approval, f.Path, f.Reason))
 		}
 		lines = append(lines, findingLine(f.Decision, f.Path, f.Line, f.Column, f.Reason))
 	}
@@ -99,6 +99,6 @@ func approved() bool {
 	default:
 		return true
 	}
-	say("warning", approval+" is ignored: "+ignored)
+	warn(approval + " is ignored: " + ignored)
 	return false
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -109,16 +108,6 @@ func answerHook(args []string) (int, error) {
 		complain(a.Stderr)
 	}
 	return a.Status, nil
-}
-
-// complain writes one line to standard error, whatever the text holds.
-func complain(text string) {
-	os.Stderr.WriteString(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, text) + "\n")
 }
 
 func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {

@@ -66,7 +66,7 @@ func checkPath(args []string) (int, error) {
 		return 0, err
 	}
 	for _, w := range j.warnings {
-		say("warning", w)
+		warn(w)
 	}
 	c.Write = write
 	r := g.Judge(c)
@@ -78,7 +78,7 @@ func checkPath(args []string) (int, error) {
 	}
 	fmt.Printf("%s: %s\n", r.Decision, r.Reason)
 	for _, w := range r.Warnings {
-		say("warning", w)
+		warn(w)
 	}
 	return r.Decision.Status(), nil
 }

@@ -61,16 +61,16 @@ func run(args []string) (status int) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			say("error", fmt.Sprintf("internal error: %v", p))
+			status = fail(fmt.Errorf("internal error: %v", p))
 			if os.Getenv("LETTA_CONFINE_TRACE") == "1" {
 				debug.PrintStack()
 			}
-			status = launch.ExitFailure
 		}
 	}()
 	if status, ok := stage(args); ok {
 		return status
 	}
+	errorFormat = errorFormatOf(args)
 	if err := refuseSetID(); err != nil {
 		return fail(err)
 	}
@@ -101,11 +101,12 @@ func dispatch(args []string) (int, error) {
 		return checks(args[1:])
 	case "probe":
 		return probeHost(args[1:])
+	case "completion":
+		return completion(args[1:])
 	case bwrapFace:
 		return bwrapArgv(args[1:]), nil
 	case "version", "--version":
-		fmt.Println("letta-confine " + version())
-		return 0, nil
+		return versions(args[1:])
 	case "help", "--help", "-h":
 		fmt.Print(usage)
 		return 0, nil
@@ -114,14 +115,6 @@ func dispatch(args []string) (int, error) {
 		return 0, usageError(fmt.Sprintf("unknown subcommand %q", args[0]))
 	}
 	return confine(args)
-}
-
-// version is what the build says of itself.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(unknown)"
 }
 
 // exitStatus returns the status for an error that ends the program.

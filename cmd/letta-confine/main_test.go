@@ -69,6 +69,11 @@ var facilities = map[string]func() error{
 		}
 		return nil
 	}),
+	"bash":    program("bash"),
+	"fish":    program("fish"),
+	"zsh":     program("zsh"),
+	"groff":   program("groff"),
+	"mandoc":  onPath("mandoc"),
 	"node":    program("node"),
 	"python3": program("python3"),
 	"landlock": sync.OnceValue(func() error {
@@ -89,6 +94,11 @@ var facilities = map[string]func() error{
 // program says whether a program can be found, and run.
 func program(name string) func() error {
 	return sync.OnceValue(func() error { return exec.Command(name, "--version").Run() })
+}
+
+// onPath is program for one that knows no --version.
+func onPath(name string) func() error {
+	return sync.OnceValue(func() error { _, err := exec.LookPath(name); return err })
 }
 
 // required reports whether CONFINE_REQUIRE names the facility: then a host that

@@ -19,5 +19,6 @@ func plan([]string) (int, error)      { return 0, errPlatform }
 func bwrapArgv([]string) int          { return failQuietly(errPlatform) }
 func explain([]string) (int, error)   { return 0, errPlatform }
 func probeHost([]string) (int, error) { return 0, errPlatform }
+func backendNames() []string          { return []string{} }
 func checkPath([]string) (int, error) { return 0, errPlatform }
 func checkHook([]string) (int, error) { return 0, errPlatform }

@@ -168,7 +168,7 @@ func unavailable(list []backend) error {
 
 func (in *inputs) warn(text string) {
 	if !in.opts.quiet {
-		say("warning", text)
+		warn(text)
 	}
 }
 
