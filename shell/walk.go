@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/letta-confine/letta-confine/internal/syntax"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // walker collects the simple commands of one parsed text.

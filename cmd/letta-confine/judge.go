@@ -1,3 +1,5 @@
+//go:build !launcher
+
 package main
 
 import (
@@ -10,8 +12,12 @@ import (
 // to do, and does none of it. Each kind has a file judge_KIND.go.
 func checks(args []string) (int, error) {
 	kinds := map[string]func(args []string) (int, error){
-		"rules": checkRules,
-		"shell": checkShell,
+		"commit":  checkCommit,
+		"hook":    checkHook,
+		"path":    checkPath,
+		"rules":   checkRules,
+		"secrets": checkSecrets,
+		"shell":   checkShell,
 	}
 	if len(args) > 0 {
 		if kind, ok := kinds[args[0]]; ok {

@@ -80,6 +80,12 @@ func (in *inputs) open(e policy.Enforcement) policy.Enforcement {
 	if len(in.private) > 0 {
 		e.Gaps = append(e.Gaps, policy.GapTmp)
 	}
+	if in.opts.isolate {
+		e.Gaps = append(e.Gaps, policy.GapProcesses)
+	}
+	if in.opts.dieWithParent {
+		e.Limits = append(e.Limits, "die-with-parent")
+	}
 	return e
 }
 
