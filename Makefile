@@ -46,7 +46,7 @@ hosts: build ## the launcher on real kernels, in containers, on crippled hosts; 
 	$(GO) run ./integration/hosts -launcher bin/letta-confine -cache bin/hosts
 
 conformance: ## facts of other programs' own tests, in the folder CASES
-	CONFINE_CASES=$(abspath $(CASES)) $(GO) test -count=1 ./guard ./shell/...
+	CONFINE_CASES=$(abspath $(CASES)) $(GO) test -count=1 ./guard ./shell/... ./rules
 
 fuzz: ## ten seconds a target
 	./.ci/fuzz 10s
