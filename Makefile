@@ -56,6 +56,7 @@ golden:
 
 bench: build
 	$(GO) run ./internal/bench -launcher bin/letta-confine
+	$(GO) test -run "^$$" -bench . ./shell/readonly
 
 demo: build
 	./.ci/demo bin/letta-confine
