@@ -46,7 +46,7 @@ hosts: build ## the launcher on real kernels, in containers, on crippled hosts; 
 	$(GO) run ./integration/hosts -launcher bin/letta-confine -cache bin/hosts
 
 conformance: ## facts of other programs' own tests, in the folder CASES
-	CONFINE_CASES=$(abspath $(CASES)) $(GO) test -count=1 ./guard ./shell/...
+	CONFINE_CASES=$(abspath $(CASES)) $(GO) test -count=1 ./guard ./shell/... ./rules
 
 fuzz: ## ten seconds a target
 	./.ci/fuzz 10s
@@ -56,6 +56,7 @@ golden:
 
 bench: build
 	$(GO) run ./internal/bench -launcher bin/letta-confine
+	$(GO) test -run "^$$" -bench . ./shell/readonly
 
 demo: build
 	./.ci/demo bin/letta-confine

@@ -163,3 +163,11 @@ func (s *Set) SetMode(name string) (err error) {
 	s.Mode, err = mode(name)
 	return err
 }
+
+// Normal is the rule with the name that its tool is compared by.
+func (r Rule) Normal() string {
+	if r.Bare {
+		return canonical(r.Tool)
+	}
+	return canonical(r.Tool) + "(" + r.Payload + ")"
+}

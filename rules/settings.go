@@ -59,7 +59,9 @@ var fields = []string{"permissions", "deny", "ask", "alwaysAsk", "allow", "addit
 // and a text that goes on after the value.
 func unique(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
-	if err := uniqueIn(d, 0); err != nil {
+	if err := uniqueIn(d, 0); errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	} else if err != nil {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {

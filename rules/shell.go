@@ -138,7 +138,7 @@ func (r *shellRule) denies(c shell.Command) match {
 		argv[0].Text = name
 		for _, rule := range r.commands {
 			best = max(best, words(rule, r.prefix, argv))
-			for i := 1; i < len(argv) && best < yes; i++ {
+			for i := 1; i+1 < len(argv) && best < yes; i++ {
 				if option := argv[i]; option.Known && !strings.HasPrefix(option.Text, "-") &&
 					(i == 1 || !strings.HasPrefix(argv[i-1].Text, "-")) {
 					break

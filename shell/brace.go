@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/letta-confine/letta-confine/internal/syntax"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // maxBraced bounds the words that the braces of one word make.

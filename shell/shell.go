@@ -19,7 +19,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/letta-confine/letta-confine/internal/syntax"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // MaxLen is the length in bytes of the longest text that is read.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/letta-confine/letta-confine/internal/syntax"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // walker collects the simple commands of one parsed text.
@@ -64,25 +64,50 @@ func (w *walker) taint(file *syntax.File) {
 }
 
 func (w *walker) taintByCall(n *syntax.CallExpr, set func(string)) {
-	name := (&walker{lang: w.lang}).word(n.Args[0])
-	if !name.Known || slices.Contains([]string{"eval", "source", ".", "builtin", "command"}, name.Text) {
+	command, ok := static(n.Args[0])
+	if !ok || slices.Contains([]string{"eval", "source", ".", "builtin", "command"}, command) {
 		w.anyVar = true
 		return
 	}
-	if !slices.Contains(setters, name.Text) {
+	if !slices.Contains(setters, command) {
 		return
 	}
 	for _, arg := range n.Args[1:] {
-		word := (&walker{lang: w.lang}).word(arg)
-		if !word.Known {
+		text, ok := static(arg)
+		if !ok {
 			w.anyVar = true
 		}
-		name, _, _ := strings.Cut(word.Text, "=")
+		name, _, _ := strings.Cut(text, "=")
 		set(name)
 		if len(name) > 2 && name[0] == '-' { // -vname
 			set(name[2:])
 		}
 	}
+}
+
+// static is the value of a word without expansions.
+func static(word *syntax.Word) (string, bool) {
+	var v value
+	for _, part := range word.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			v.lit(p.Value, false)
+		case *syntax.SglQuoted:
+			v.literal(p.Value, true)
+			v.unknown = v.unknown || p.Dollar
+		case *syntax.DblQuoted:
+			for _, inner := range p.Parts {
+				lit, ok := inner.(*syntax.Lit)
+				if !ok {
+					return "", false
+				}
+				v.lit(lit.Value, true)
+			}
+		default:
+			return "", false
+		}
+	}
+	return v.text.String(), !v.unknown && !hasBrace(word)
 }
 
 func (w *walker) stmts(list []*syntax.Stmt) {

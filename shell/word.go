@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/letta-confine/letta-confine/internal/syntax"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // value is a word under evaluation.

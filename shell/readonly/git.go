@@ -3,7 +3,8 @@ package readonly
 import (
 	"strings"
 
-	"github.com/letta-confine/letta-confine/internal/syntax"
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/letta-confine/letta-confine/shell"
 )
 

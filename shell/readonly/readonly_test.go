@@ -44,7 +44,7 @@ func newPlace(t testing.TB) place {
 	p := place{w, w + "/proj", w + "/outside", w + "/home"}
 	for name, text := range map[string]string{
 		p.proj + "/a.txt": "alpha\nbeta\n", p.proj + "/victim.txt": "keep\n", p.proj + "/x.tar": "",
-		p.outside + "/secret": "secret\n", p.home + "/.ssh/id_rsa": "key\n",
+		p.outside + "/secret": "text from outside\n", p.home + "/.ssh/id_rsa": "text from outside\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
