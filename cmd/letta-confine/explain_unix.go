@@ -3,9 +3,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 
 	"github.com/letta-confine/letta-confine/denial"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
@@ -158,14 +156,4 @@ func (e explanation) text() string {
 		return s + fmt.Sprintf(", by %s[%d] %q, where %q is mounted too", e.Root.List, e.Root.Index, e.Root.Given, e.AliasOf)
 	}
 	return s + ", by " + e.Root.String()
-}
-
-func printJSON(v any) error {
-	out := json.NewEncoder(os.Stdout)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	if err := out.Encode(v); err != nil {
-		return fmt.Errorf("standard output: %w", err)
-	}
-	return nil
 }

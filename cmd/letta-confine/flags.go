@@ -34,6 +34,7 @@ type options struct {
 	tmp                                            string   // host or private
 	private                                        []string // directories in whose place the command has an empty one of its own
 	isolateGiven, dieGiven, byDefault, denyHelpers bool
+	yielding                                       bool // what a backend cannot keep beside paths is named, not refused
 
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 
@@ -45,6 +46,7 @@ type options struct {
 	keepFDs                                                   []int
 	probeTimeout                                              time.Duration
 	args                                                      []string
+	given                                                     [][2]string // every flag as it was given
 }
 
 // value makes a function a flag. One small type serves every flag: what pflag
@@ -137,6 +139,7 @@ var flags = []flag{
 	{"quiet", true, func(o *options, s string) error { return boolean(&o.quiet, s) }},
 	{"for", false, func(o *options, s string) error { return oneOf(&o.wish, s, denial.Ops()...) }},
 	{"stderr", false, func(o *options, s string) error { return text(&o.stderr, s) }},
+	{"error-format", false, func(_ *options, s string) error { return oneOf(new(string), s, errorText, errorJSON) }},
 	{"risks", true, func(o *options, s string) error { return boolean(&o.risks, s) }},
 	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},
 	{"probe-timeout", false, func(o *options, s string) (err error) {
@@ -172,9 +175,14 @@ func text(at *string, s string) error {
 	return nil
 }
 
+// choiceError says which words a flag takes.
+type choiceError struct{ words []string }
+
+func (e *choiceError) Error() string { return "want " + strings.Join(e.words, ", ") }
+
 func oneOf(at *string, s string, words ...string) error {
 	if !slices.Contains(words, s) {
-		return fmt.Errorf("want %s", strings.Join(words, ", "))
+		return &choiceError{words}
 	}
 	*at = s
 	return nil
@@ -188,20 +196,27 @@ func number(s string, most int) (int, error) {
 	return n, nil
 }
 
-// parse reads a command line. Flags end at "--" or at the first other word.
-func parse(args []string) (*options, error) {
-	o := &options{
+// defaults are the options of a command line without flags.
+func defaults() *options {
+	return &options{
 		caches: "none", backend: "auto", prefer: "strong", require: "contents", onUnavailable: "fail",
 		missingDenied: "create", maxSiblings: landlock.DefaultMaxSiblings, probeTimeout: probe.Limit,
 	}
+}
+
+// parse reads a command line. Flags end at "--" or at the first other word. more are
+// those that only one face has.
+func parse(args []string, more ...flag) (*options, error) {
+	o := defaults()
 	set := pflag.NewFlagSet("letta-confine", pflag.ContinueOnError)
 	set.SetInterspersed(false)
 	set.Usage = func() {} // run prints the usage; pflag would add its own
 	var refused error
-	for _, f := range flags {
+	for _, f := range slices.Concat(flags, more) {
 		flag := set.VarPF(&value{set: func(s string) error {
 			// pflag wraps errors as text: keep the first, which may have a hint.
 			err := f.set(o, s)
+			o.given = append(o.given, [2]string{f.name, s})
 			if err != nil && refused == nil {
 				refused = err
 				if _, ok := errors.AsType[*policy.RootError](err); !ok {

@@ -5,8 +5,9 @@ package main
 const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan [flags] [--json] -- command [argument ...]
        letta-confine explain [flags] [--risks] [--json] path ... | --stderr FILE
-       letta-confine probe|doctor [--self-test] [--json]
-       letta-confine version
+       letta-confine probe|doctor [--self-test] [--json] | check KIND ...
+       letta-confine completion bash|zsh|fish | version [--json]
+       letta-confine bwrap-argv ... | landlock-run ...  (docs/dsh.md)
 
 Runs a command that can read and write only what a policy lets it; without one,
 what the mode workspace-write does: write here and to the temporary directory.
@@ -47,14 +48,13 @@ process
   --env NAME=VALUE          set one; without =VALUE the caller's is handed on
   --keep-fd N               let the command inherit a descriptor (repeats)
   --new-session  --isolate-processes  its own session; its own processes, IPC
-  --die-with-parent  --exec  end with the calling process; leave no supervisor
+  --die-with-parent  --exec  end with the caller; no supervisor beside bwrap
 output
   --report FILE|fd:N        write what happened as JSON, one event a line
-  --quiet  --json           no warnings; with plan, explain and probe: JSON
-  --for OPERATION           with explain: what would allow to read, create ...
-  --stderr FILE             with explain: which lines of it are denials
-  --risks  --self-test      with explain: who could act for it; with probe: all;
-  --probe-timeout 5s        and how long each of its steps may take
+  --quiet  --json  --error-format text|json  no warnings; JSON, of errors too
+  --for OPERATION  --stderr FILE  --risks   with explain: what would allow it;
+                            which lines are denials; services that could act
+  --self-test  --probe-timeout 5s  with probe: every attempt; time for each step
 
 exit status: the command's own; 125 the launcher failed and the command never
 ran; 126 the command cannot run; 127 it was not found; 128+n signal n ended it
