@@ -58,9 +58,13 @@ var errChanged = errors.New("it was replaced while the sandbox was set up")
 // best effort: any right that the kernel does not take is an error, and on an
 // error the thread must not go on to run a command.
 //
+// The outputs are descriptors of the command's output: where one is a regular file
+// that was opened for writing, the command may open it anew, as /dev/stdout. Whoever
+// redirected it there meant it to be written.
+//
 // Each path is opened without following a symlink, and a root must be the file
 // that was resolved: a name swapped in the meantime grants nothing.
-func (rs Ruleset) Restrict() error {
+func (rs Ruleset) Restrict(outputs ...int) error {
 	attr := ll.RulesetAttr{HandledAccessFS: uint64(rs.Handled), Scoped: rs.Scoped}
 	fd, err := ll.LandlockCreateRuleset(&attr, 0)
 	if err != nil {
@@ -72,7 +76,7 @@ func (rs Ruleset) Restrict() error {
 			return fmt.Errorf("rule for %q: %w", g.Path, err)
 		}
 	}
-	if err := rs.addOutput(fd); err != nil {
+	if err := rs.addOutputs(fd, outputs); err != nil {
 		return err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -107,12 +111,10 @@ func (rs Ruleset) checkRoot() error {
 	return err
 }
 
-// addOutput lets the command open its own output anew, as /dev/stdout, where
-// that is a regular file that was opened for writing: whoever redirected it there
-// meant it to be written.
-func (rs Ruleset) addOutput(ruleset int) error {
+// addOutputs adds the rules for the command's output.
+func (rs Ruleset) addOutputs(ruleset int, outputs []int) error {
 	rights := uint64(rs.Handled & (ll.AccessFSWriteFile | ll.AccessFSTruncate))
-	for fd := 1; fd <= 2; fd++ {
+	for _, fd := range outputs {
 		var st unix.Stat_t
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 		if err == nil {
