@@ -8,14 +8,15 @@ export GOFLAGS     = -trimpath
 .PHONY: build setup test check lint integration containment hosts workloads fuzz golden bench demo repro cross ci
 
 build:
-	$(GO) build -ldflags '-s -w' -o bin/letta-confine ./cmd/letta-confine
+	$(GO) build -tags launcher -ldflags '-s -w' -o bin/letta-confine ./cmd/letta-confine
+	$(GO) build -ldflags '-s -w' -o bin/letta-confine-check ./cmd/letta-confine
 
 setup: ## install what the tests need and this machine lacks
 	./.ci/setup
 
 test: setup ## everything; nothing is skipped but, without root, what only root can do
 	@rm -f bin/counts && mkdir -p bin
-	CONFINE_COUNTS=$(CURDIR)/bin/counts CONFINE_REQUIRE=bwrap,landlock,userns,tools,node,python3$$(test $$(id -u) != 0 || echo ,root) \
+	CONFINE_COUNTS=$(CURDIR)/bin/counts CONFINE_REQUIRE=bwrap,landlock,userns,tools,node,python3,npm$$(test $$(id -u) != 0 || echo ,root) \
 		$(GO) test -count=1 -shuffle=on -timeout 10m ./...
 	@cat bin/counts
 
@@ -26,9 +27,13 @@ lint: ## each tool is built for this machine, then told to look at another
 	GOBIN=$(CURDIR)/bin $(GO) install mvdan.cc/gofumpt@v0.12.0
 	GOBIN=$(CURDIR)/bin $(GO) install honnef.co/go/tools/cmd/staticcheck@v0.8.2
 	@out=$$(bin/gofumpt -l .); test -z "$$out" || { echo "gofumpt would change:"; echo "$$out"; exit 1; }
-	for os in linux darwin windows; do GOOS=$$os $(GO) vet ./... || exit 1; done
+	for os in linux darwin windows; do \
+		for tags in launcher ''; do GOOS=$$os $(GO) vet -tags "$$tags" ./... || exit 1; done; \
+	done
 	for arch in arm64 riscv64 386; do GOOS=linux GOARCH=$$arch $(GO) vet ./... || exit 1; done
-	for os in linux darwin; do GOOS=$$os bin/staticcheck ./... || exit 1; done
+	for os in linux darwin; do \
+		for tags in launcher ''; do GOOS=$$os bin/staticcheck -tags "$$tags" ./... || exit 1; done; \
+	done
 
 integration: ## the built launcher on this kernel; on a Mac, Seatbelt
 	$(GO) test -count=1 ./integration/...
@@ -43,6 +48,9 @@ hosts: build ## the launcher on real kernels, in containers, on crippled hosts; 
 workloads: build ## everyday tools in a workspace, unconfined and confined; -plain: as uid 65534 too
 	./.ci/setup bubblewrap git npm nodejs python3 sqlite3 tmux
 	$(GO) run ./integration/workloads -launcher bin/letta-confine
+
+conformance: ## facts of other programs' own tests, in the folder CASES
+	CONFINE_CASES=$(abspath $(CASES)) $(GO) test -count=1 ./guard ./shell/...
 
 fuzz: ## ten seconds a target
 	./.ci/fuzz 10s

@@ -34,6 +34,11 @@ letta-confine: hint: start outside this chroot, or unmount there what holds the 
 		if res := run(b.command(t, tr, crossFlags(tr), read...).Argv); res.Status != 125 || res.Stdout != "" || res.Stderr != want {
 			t.Errorf("a denied root above which a rule stands: %+v", res)
 		}
+		face := []string{testenv.Launcher(t), "landlock-run", "--ro", "/usr", "--ro", "/bin", "--ro", "/lib", "--ro", "/lib64", "--ro", tr.Path("out"), "--"}
+		const above = "landlock-run: landlock ruleset error: the root directory lies below a directory that the policy allows\n"
+		if res := run(append(face, read...)); res.Status != 125 || res.Stdout != "" || res.Stderr != above {
+			t.Errorf("a grant above the root: %+v", res)
+		}
 		b.mounted(t, tr, inside, flags{"--restrict-writes", "--writable", tr.Path("work")},
 			row{"append", "work/file.txt", allowed, ""}, row{"append", "out/file.txt", readOnly, ""})
 		b.mounted(t, tr, inside, flags{"--restrict-writes", "--writable", tr.Path("out")},

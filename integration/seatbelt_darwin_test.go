@@ -41,7 +41,7 @@ var builtLauncher = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	file := filepath.Join(dir, "letta-confine")
-	build := exec.Command("go", "build", "-trimpath", "-o", file, "../cmd/letta-confine")
+	build := exec.Command("go", "build", "-trimpath", "-tags", "launcher", "-o", file, "../cmd/letta-confine")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return file, fmt.Errorf("go build: %w\n%s", err, out)

@@ -19,7 +19,7 @@ func TestBuildWithoutFilter(t *testing.T) {
 		t.Skipf("needs a processor that executes 32-bit x86 programs: this is %s", runtime.GOARCH)
 	}
 	file := filepath.Join(filepath.Dir(testenv.Launcher(t)), "letta-confine-386")
-	build := exec.Command("go", "build", "-trimpath", "-o", file, "github.com/letta-confine/letta-confine/cmd/letta-confine")
+	build := exec.Command("go", "build", "-trimpath", "-tags", "launcher", "-o", file, "github.com/letta-confine/letta-confine/cmd/letta-confine")
 	build.Env = append(os.Environ(), "GOARCH=386", "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)

@@ -65,18 +65,29 @@ var errChanged = errors.New("it was replaced while the sandbox was set up")
 // Each path is opened without following a symlink, and a root must be the file
 // that was resolved: a name swapped in the meantime grants nothing.
 func (rs Ruleset) Restrict(outputs ...int) error {
-	attr := ll.RulesetAttr{HandledAccessFS: uint64(rs.Handled), Scoped: rs.Scoped}
+	err := restrict(ll.RulesetAttr{HandledAccessFS: uint64(rs.Handled), Scoped: rs.Scoped}, func(ruleset int) error {
+		for _, g := range rs.Grants {
+			if err := rs.add(ruleset, g); err != nil {
+				return fmt.Errorf("rule for %q: %w", g.Path, err)
+			}
+		}
+		return rs.addOutputs(ruleset, outputs)
+	})
+	readable := slices.ContainsFunc(rs.Grants, func(g Grant) bool { return g.Path == "/" && g.Rights&ll.AccessFSReadDir != 0 })
+	if err != nil || readable || rs.Handled&ll.AccessFSReadDir == 0 {
+		return err
+	}
+	return checkRoot()
+}
+
+// restrict puts the calling thread into a domain with the rules that fill adds.
+func restrict(attr ll.RulesetAttr, fill func(ruleset int) error) error {
 	fd, err := ll.LandlockCreateRuleset(&attr, 0)
 	if err != nil {
 		return fmt.Errorf("landlock_create_ruleset: %w", err)
 	}
 	defer unix.Close(fd)
-	for _, g := range rs.Grants {
-		if err := rs.add(fd, g); err != nil {
-			return fmt.Errorf("rule for %q: %w", g.Path, err)
-		}
-	}
-	if err := rs.addOutputs(fd, outputs); err != nil {
+	if err := fill(fd); err != nil {
 		return err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -85,7 +96,7 @@ func (rs Ruleset) Restrict(outputs ...int) error {
 	if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
 		return fmt.Errorf("landlock_restrict_self: %w", err)
 	}
-	return rs.checkRoot()
+	return nil
 }
 
 // ErrAbove says that the rules reach the root itself from above.
@@ -95,11 +106,7 @@ var ErrAbove = errors.New("the root directory lies below a directory that the po
 // be read. The kernel looks for rules up to the real root: in a chroot beyond what
 // can be seen, and a directory out there that was mounted in here too brings its
 // rule for all of the chroot (integration: TestChrootBelowWhatIsGranted).
-func (rs Ruleset) checkRoot() error {
-	readable := slices.ContainsFunc(rs.Grants, func(g Grant) bool { return g.Path == "/" && g.Rights&ll.AccessFSReadDir != 0 })
-	if readable || rs.Handled&ll.AccessFSReadDir == 0 {
-		return nil
-	}
+func checkRoot() error {
 	fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err == unix.EACCES {
 		return nil

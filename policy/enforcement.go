@@ -11,15 +11,16 @@ type Gap string
 // The gaps. What each backend leaves open is computed for one policy on one
 // host by its emitter; a gap that does not concern the policy is not listed.
 const (
-	GapMetadata    Gap = "metadata"     // mode, owner, times and xattrs of read-only files can be changed
-	GapNames       Gap = "names"        // names below a denied root can be probed one by one
-	GapUnixSockets Gap = "unix-sockets" // a socket below a denied root can be connected to
-	GapTruncate    Gap = "truncate"     // a read-only file can be cut short
-	GapFIFO        Gap = "fifo"         // a fifo in a read-only place can be written to
-	GapHelpers     Gap = "helpers"      // a service outside can be asked to do it
-	GapDeferred    Gap = "deferred"     // a file that something unconfined runs later can be replaced
-	GapTmp         Gap = "tmp"          // what was to be a directory of the command's own is the host's, beside one of its own
-	GapSystemCalls Gap = "system-calls" // no filter on them: input can be pushed into a shared terminal
+	GapMetadata    Gap = "metadata"         // mode, owner, times and xattrs of read-only files can be changed
+	GapNames       Gap = "names"            // names below a denied root can be probed one by one
+	GapUnixSockets Gap = "unix-sockets"     // a socket below a denied root can be connected to
+	GapTruncate    Gap = "truncate"         // a read-only file can be cut short
+	GapFIFO        Gap = "fifo"             // a fifo in a read-only place can be written to
+	GapHelpers     Gap = "helpers"          // a service outside can be asked to do it
+	GapDeferred    Gap = "deferred"         // a file that something unconfined runs later can be replaced
+	GapTmp         Gap = "tmp"              // what was to be a directory of the command's own is the host's, beside one of its own
+	GapSystemCalls Gap = "system-calls"     // no filter on them: input can be pushed into a shared terminal
+	GapProcesses   Gap = "processes-shared" // what were to be processes of the command's own are the host's
 )
 
 // keepsContents reports whether, with g open, the command itself still reads no

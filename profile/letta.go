@@ -33,6 +33,26 @@ func (b *builder) crossAgent() error {
 	return err
 }
 
+// FileTools returns the policy of the tools with which an agent reads and writes
+// files in the harness's own process: no kernel confines those. It is cross-agent,
+// but a subagent works on all that is its parent's, as letta-code has it.
+func FileTools(s Source) (*Profile, error) {
+	b := &builder{Source: s, p: Profile{Name: "file-tools"}}
+	if err := b.identify(); err != nil {
+		return nil, err
+	}
+	for _, t := range b.own() {
+		b.carve(policy.Writable, join(t.path, b.self))
+		if b.parent != "" {
+			b.carve(policy.Writable, join(t.path, b.parent))
+		}
+	}
+	if err := b.checkCarveOuts(); err != nil {
+		return nil, err
+	}
+	return &b.p, nil
+}
+
 // memorySubagent is a process that works on an agent's memory: it writes that, and
 // what the harness itself keeps in its own directory.
 func (b *builder) memorySubagent() error {
@@ -219,6 +239,7 @@ func (b *builder) findAgents() error {
 	if g.value != "" {
 		b.parent, err = b.agent(g)
 	}
+	b.p.Self, b.p.Parent = b.self, b.parent
 	return err
 }
 

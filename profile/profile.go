@@ -78,6 +78,9 @@ type Profile struct {
 	// Trees are the trees of agents that the policy denies.
 	Trees []string
 
+	// Self and Parent are the agents that it is about; "" where there is none.
+	Self, Parent string
+
 	// Memories are the directories that may be the agent's memory, the likeliest
 	// first: temporary files go into the first that is there.
 	Memories []string

@@ -61,6 +61,15 @@ func (m mechanism) ready(in *inputs) backend {
 // again gets b ready anew, where the policy was resolved again.
 func (b *backend) again(in *inputs) { *b = b.ready(in) }
 
+// backendNames are the backends of this system, the strongest first.
+func backendNames() []string {
+	names := []string{}
+	for _, m := range mechanisms {
+		names = append(names, m.name)
+	}
+	return names
+}
+
 // backends returns the mechanisms that the caller would accept for this policy,
 // in the order in which they are tried. No program is run to find out: what a
 // mechanism is worth here shows when it is used, and a failure comes before the
@@ -147,6 +156,9 @@ func names(gaps []policy.Gap) string {
 
 // kept refuses what only a launcher that stays beside the command can keep.
 func (o *options) kept(hint string) error {
+	if o.yielding {
+		return nil
+	}
 	for _, f := range []struct {
 		name  string
 		asked bool

@@ -3,9 +3,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/policy"
@@ -126,14 +124,4 @@ func (e explanation) text() string {
 		s += fmt.Sprintf(" (%q)", e.Root.Resolved)
 	}
 	return s
-}
-
-func printJSON(v any) error {
-	out := json.NewEncoder(os.Stdout)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	if err := out.Encode(v); err != nil {
-		return fmt.Errorf("standard output: %w", err)
-	}
-	return nil
 }

@@ -31,6 +31,7 @@ type options struct {
 	tmp                                            string   // host or private
 	private                                        []string // directories in whose place the command has an empty one of its own
 	isolateGiven, dieGiven, byDefault, denyHelpers bool
+	yielding                                       bool // what a backend cannot keep beside paths is named, not refused
 
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 
@@ -41,6 +42,7 @@ type options struct {
 	maxSiblings                                               int
 	keepFDs                                                   []int
 	args                                                      []string
+	given                                                     [][2]string // every flag as it was given
 }
 
 // value makes a function a flag. One small type serves every flag: what pflag
@@ -131,6 +133,7 @@ var flags = []flag{
 	{"print-policy", true, func(o *options, s string) error { return boolean(&o.printPolicy, s) }},
 	{"report", false, func(o *options, s string) error { return text(&o.report, s) }},
 	{"quiet", true, func(o *options, s string) error { return boolean(&o.quiet, s) }},
+	{"error-format", false, func(_ *options, s string) error { return oneOf(new(string), s, errorText, errorJSON) }},
 	{"risks", true, func(o *options, s string) error { return boolean(&o.risks, s) }},
 	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},
 	{"json", true, func(o *options, s string) error { return boolean(&o.json, s) }},
@@ -160,9 +163,14 @@ func text(at *string, s string) error {
 	return nil
 }
 
+// choiceError says which words a flag takes.
+type choiceError struct{ words []string }
+
+func (e *choiceError) Error() string { return "want " + strings.Join(e.words, ", ") }
+
 func oneOf(at *string, s string, words ...string) error {
 	if !slices.Contains(words, s) {
-		return fmt.Errorf("want %s", strings.Join(words, ", "))
+		return &choiceError{words}
 	}
 	*at = s
 	return nil
@@ -176,20 +184,27 @@ func number(s string, most int) (int, error) {
 	return n, nil
 }
 
-// parse reads a command line. Flags end at "--" or at the first other word.
-func parse(args []string) (*options, error) {
-	o := &options{
+// defaults are the options of a command line without flags.
+func defaults() *options {
+	return &options{
 		caches: "none", backend: "auto", prefer: "strong", require: "contents", onUnavailable: "fail",
 		missingDenied: "create", maxSiblings: landlock.DefaultMaxSiblings,
 	}
+}
+
+// parse reads a command line. Flags end at "--" or at the first other word. more are
+// those that only one face has.
+func parse(args []string, more ...flag) (*options, error) {
+	o := defaults()
 	set := pflag.NewFlagSet("letta-confine", pflag.ContinueOnError)
 	set.SetInterspersed(false)
 	set.Usage = func() {} // run prints the usage; pflag would add its own
 	var refused error
-	for _, f := range flags {
+	for _, f := range slices.Concat(flags, more) {
 		flag := set.VarPF(&value{set: func(s string) error {
 			// pflag wraps errors as text: keep the first, which may have a hint.
 			err := f.set(o, s)
+			o.given = append(o.given, [2]string{f.name, s})
 			if err != nil && refused == nil {
 				refused = err
 				if _, ok := errors.AsType[*policy.RootError](err); !ok {

@@ -76,6 +76,16 @@ type inputFile struct {
 // gather reads and resolves everything, and refuses what contradicts itself.
 // Nothing has been created or changed when it fails.
 func gather(o *options) (*inputs, error) {
+	in, err := collect(o)
+	if err != nil {
+		return nil, err
+	}
+	return in, in.check()
+}
+
+// collect is gather without the checks that only a command to run needs. It is how
+// flags become a policy, for a run and for check.
+func collect(o *options) (*inputs, error) {
 	in := &inputs{opts: o, env: os.Environ(), aliasOf: make(map[string]string), parent: -1}
 	if err := in.directory(); err != nil {
 		return nil, err
@@ -102,7 +112,7 @@ func gather(o *options) (*inputs, error) {
 		}
 	}
 	in.environment()
-	return in, in.check()
+	return in, nil
 }
 
 func (in *inputs) resolve() (err error) {

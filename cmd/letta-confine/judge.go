@@ -1,3 +1,5 @@
+//go:build !launcher
+
 package main
 
 import (
@@ -9,7 +11,12 @@ import (
 // checks is letta-confine check: it answers a question about what somebody means
 // to do, and does none of it. Each kind has a file judge_KIND.go.
 func checks(args []string) (int, error) {
-	kinds := map[string]func(args []string) (int, error){}
+	kinds := map[string]func(args []string) (int, error){
+		"commit":  checkCommit,
+		"hook":    checkHook,
+		"path":    checkPath,
+		"secrets": checkSecrets,
+	}
 	if len(args) > 0 {
 		if kind, ok := kinds[args[0]]; ok {
 			return kind(args[1:])

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/letta-confine/letta-confine/internal/launch"
+	"github.com/letta-confine/letta-confine/verdict"
 )
 
 // init keeps the main goroutine on the main thread. What a backend takes from
@@ -21,25 +23,54 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
-	os.Exit(run(os.Args[1:]))
+	// Before anything else, because that face has none of the launcher's words.
+	if args, ok := asLandlockRun(os.Args); ok {
+		os.Exit(landlockRun(args))
+	}
+	os.Exit(run(os.Args[min(1, len(os.Args)):])) // before Linux 5.18 there may be no name either
+}
+
+// bwrapFace is the first word of the face that takes bubblewrap's arguments.
+const bwrapFace = "bwrap-argv"
+
+// asLandlockRun returns the arguments for landlock-run where the program is called
+// by that name, or with it as the first word.
+func asLandlockRun(argv []string) (args []string, ok bool) {
+	const name = "landlock-run"
+	switch {
+	case len(argv) > 0 && path.Base(argv[0]) == name:
+		return argv[1:], true
+	case len(argv) > 1 && argv[1] == name:
+		return argv[2:], true
+	}
+	return nil, false
 }
 
 // run is the whole program. It returns the exit status; a panic is a failure
 // of the launcher like any other, and never a status that a caller could take
 // for the command's.
 func run(args []string) (status int) {
+	if len(args) > 1 && args[0] == "check" && args[1] == "hook" {
+		// A harness runs the tool where its hook ends with a status that it does
+		// not know: 2 is a denial to all of them.
+		defer func() {
+			if status == launch.ExitFailure {
+				status = verdict.Deny.Status()
+			}
+		}()
+	}
 	defer func() {
 		if p := recover(); p != nil {
-			say("error", fmt.Sprintf("internal error: %v", p))
+			status = fail(fmt.Errorf("internal error: %v", p))
 			if os.Getenv("LETTA_CONFINE_TRACE") == "1" {
 				debug.PrintStack()
 			}
-			status = launch.ExitFailure
 		}
 	}()
 	if status, ok := stage(args); ok {
 		return status
 	}
+	errorFormat = errorFormatOf(args)
 	if err := refuseSetID(); err != nil {
 		return fail(err)
 	}
@@ -70,9 +101,12 @@ func dispatch(args []string) (int, error) {
 		return checks(args[1:])
 	case "probe":
 		return probeHost(args[1:])
+	case "completion":
+		return completion(args[1:])
+	case bwrapFace:
+		return bwrapArgv(args[1:]), nil
 	case "version", "--version":
-		fmt.Println("letta-confine " + version())
-		return 0, nil
+		return versions(args[1:])
 	case "help", "--help", "-h":
 		fmt.Print(usage)
 		return 0, nil
@@ -81,14 +115,6 @@ func dispatch(args []string) (int, error) {
 		return 0, usageError(fmt.Sprintf("unknown subcommand %q", args[0]))
 	}
 	return confine(args)
-}
-
-// version is what the build says of itself.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(unknown)"
 }
 
 // exitStatus returns the status for an error that ends the program.

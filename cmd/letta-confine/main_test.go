@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// built builds the program once, and returns the directory that holds it.
+// built builds the program and its companion once, and returns the directory that
+// holds them.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "letta-confine-bin-")
 	if err != nil {
@@ -39,10 +40,12 @@ var built = sync.OnceValues(func() (string, error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return dir, err
 	}
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", filepath.Join(dir, "letta-confine"), ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
-	if out, err := build.CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("go build: %w\n%s", err, out)
+	for program, tags := range map[string]string{"letta-confine": "launcher", "letta-confine-check": ""} {
+		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", tags, "-ldflags", "-s -w", "-o", filepath.Join(dir, program), ".")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+		if out, err := build.CombinedOutput(); err != nil {
+			return dir, fmt.Errorf("go build: %w\n%s", err, out)
+		}
 	}
 	return dir, nil
 })
@@ -66,6 +69,11 @@ var facilities = map[string]func() error{
 		}
 		return nil
 	}),
+	"bash":    program("bash"),
+	"fish":    program("fish"),
+	"zsh":     program("zsh"),
+	"groff":   program("groff"),
+	"mandoc":  onPath("mandoc"),
 	"node":    program("node"),
 	"python3": program("python3"),
 	"landlock": sync.OnceValue(func() error {
@@ -86,6 +94,11 @@ var facilities = map[string]func() error{
 // program says whether a program can be found, and run.
 func program(name string) func() error {
 	return sync.OnceValue(func() error { return exec.Command(name, "--version").Run() })
+}
+
+// onPath is program for one that knows no --version.
+func onPath(name string) func() error {
+	return sync.OnceValue(func() error { _, err := exec.LookPath(name); return err })
 }
 
 // required reports whether CONFINE_REQUIRE names the facility: then a host that

@@ -139,30 +139,43 @@ func (in *inputs) workspace(p *policy.Policy) error {
 
 // tempDir returns the temporary directory that the command will use.
 func (in *inputs) tempDir(home string) (string, error) {
-	dir, _ := launch.Getenv(in.env, "TMPDIR")
+	path, err := in.tempDirAnywhere()
+	reason := ""
+	switch {
+	case err != nil || in.getenv("TMPDIR") == "":
+		return path, err
+	case path == "/":
+		reason = `is "/"`
+	case home != "" && policy.Holds(path, home):
+		reason = "holds your home directory"
+	case path != in.cwd && policy.Holds(path, in.cwd):
+		reason = "holds the working directory"
+	default:
+		return path, nil
+	}
+	return "", in.tempDirError(reason)
+}
+
+// tempDirAnywhere is tempDir for a caller that grants only a folder below it: the
+// directory may hold anything.
+func (in *inputs) tempDirAnywhere() (string, error) {
+	dir := in.getenv("TMPDIR")
 	if dir == "" {
 		return defaultTemp, nil
 	}
-	fail := func(reason string) (string, error) {
-		return "", withHint(fmt.Errorf("TMPDIR %q %s", dir, reason), "set TMPDIR to a directory of its own, or unset it to use /tmp")
-	}
 	if !filepath.IsAbs(dir) {
-		return fail("is not absolute")
+		return "", in.tempDirError("is not absolute")
 	}
 	path, err := policy.Canonical(dir, hostfs.FS{})
 	if err != nil {
-		return fail(fmt.Sprintf("cannot be resolved: %v", err))
+		return "", in.tempDirError(fmt.Sprintf("cannot be resolved: %v", err))
 	}
-	info, err := hostfs.FS{}.Lstat(path)
-	switch {
-	case err != nil || info.Kind != policy.Dir:
-		return fail("is not a directory")
-	case path == "/":
-		return fail(`is "/"`)
-	case home != "" && policy.Holds(path, home):
-		return fail("holds your home directory")
-	case path != in.cwd && policy.Holds(path, in.cwd):
-		return fail("holds the working directory")
+	if info, err := (hostfs.FS{}).Lstat(path); err != nil || info.Kind != policy.Dir {
+		return "", in.tempDirError("is not a directory")
 	}
 	return path, nil
+}
+
+func (in *inputs) tempDirError(reason string) error {
+	return withHint(fmt.Errorf("TMPDIR %q %s", in.getenv("TMPDIR"), reason), "set TMPDIR to a directory of its own, or unset it to use /tmp")
 }

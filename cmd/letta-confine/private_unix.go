@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -51,16 +52,12 @@ func (in *inputs) privately(p *policy.Policy) error {
 		}
 		in.private = append(in.private, path)
 	}
-	home := in.getenv("HOME")
-	if home != "" {
-		home = canonicalOr(home)
-	}
-	dir, err := in.tempDir(home)
+	dir, err := in.tempDirAnywhere()
 	if err != nil {
 		return err
 	}
 	// The name need not be a secret: whoever has it already ends the run.
-	in.folder = fmt.Sprintf("%s/letta-confine-%d-%s", canonicalOr(dir), os.Getpid(), strconv.FormatInt(time.Now().UnixNano(), 36))
+	in.folder = fmt.Sprintf("%s/letta-confine-%d-%s", strings.TrimSuffix(canonicalOr(dir), "/"), os.Getpid(), strconv.FormatInt(time.Now().UnixNano(), 36))
 	return nil
 }
 
@@ -82,6 +79,12 @@ func (in *inputs) shared() (policy.Resolved, error) {
 func (in *inputs) open(e policy.Enforcement) policy.Enforcement {
 	if len(in.private) > 0 {
 		e.Gaps = append(e.Gaps, policy.GapTmp)
+	}
+	if in.opts.isolate {
+		e.Gaps = append(e.Gaps, policy.GapProcesses)
+	}
+	if in.opts.dieWithParent {
+		e.Limits = append(e.Limits, "die-with-parent")
 	}
 	return e
 }

@@ -51,6 +51,7 @@ var outcomes = map[string]string{
 	"memory-subagent": "bob: refused\noutside: refused\ninside: refused\nmemory: written\nkey: withheld\n",
 	"workspace-write": "bob: refused\noutside: refused\ninside: written\nmemory: refused\nkey: withheld\n",
 	"ci":              "bob: read\noutside: refused\ninside: written\nmemory: refused\nkey: withheld\n",
+	"dsh-scrubbed":    "bob: read\noutside: refused\ninside: written\nmemory: refused\nkey: withheld\n",
 	"dsh":             "bob: read\noutside: refused\ninside: written\nmemory: refused\nkey: seen\n",
 }
 
@@ -126,7 +127,7 @@ func TestRecipes(t *testing.T) {
 			}
 		})
 	}
-	if want := []string{"Dockerfile", "ini", "sh", "yaml"}; !slices.Equal(slices.Sorted(maps.Keys(seen)), want) {
+	if want := []string{"Dockerfile", "ini", "json", "sh", "yaml"}; !slices.Equal(slices.Sorted(maps.Keys(seen)), want) {
 		t.Errorf("there are blocks of %v, want of %v", seen, want)
 	}
 }
@@ -181,7 +182,7 @@ func (r recipe) settings(t *testing.T, home string, env []string) (got, as strin
 	work := filepath.Join(home, "work")
 	if len(s.RunnerCommand) > 0 {
 		argv := append(s.RunnerCommand, "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc", "--die-with-parent", "--bind", work, work, "--", "serve")
-		return says(t, home, env, "", append([]string{"env"}, argv...)...), "dsh"
+		return says(t, home, env, "", append([]string{"env"}, argv...)...), "dsh-scrubbed"
 	}
 	call, _ := json.Marshal(map[string]any{
 		"hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": work, "session_id": "s", "transcript_path": "/t", "permission_mode": "default",
@@ -194,7 +195,7 @@ func (r recipe) settings(t *testing.T, home string, env []string) (got, as strin
 	if err := json.Unmarshal([]byte(answer), &a); err != nil || a.HookSpecificOutput.UpdatedInput.Command == "" {
 		t.Fatalf("the hook says %q: %v", answer, err)
 	}
-	return says(t, home, env, "", "bash", "-c", a.HookSpecificOutput.UpdatedInput.Command), "workspace-write"
+	return says(t, home, env, "", "bash", "-c", a.HookSpecificOutput.UpdatedInput.Command), "cross-agent"
 }
 
 // TestClients runs the two clients: forty lines at most, and they say what

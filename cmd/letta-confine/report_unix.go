@@ -16,9 +16,6 @@ import (
 	"github.com/letta-confine/letta-confine/policy"
 )
 
-// schemaVersion is that of every JSON document that the program prints.
-const schemaVersion = 1
-
 // report writes the events of a run, one JSON object a line, each with one
 // write. A nil report writes nothing.
 type report struct {

@@ -16,5 +16,9 @@ func stage([]string) (int, bool)      { return 0, false }
 func refuseSetID() error              { return nil }
 func confine([]string) (int, error)   { return 0, errPlatform }
 func plan([]string) (int, error)      { return 0, errPlatform }
+func bwrapArgv([]string) int          { return failQuietly(errPlatform) }
 func explain([]string) (int, error)   { return 0, errPlatform }
 func probeHost([]string) (int, error) { return 0, errPlatform }
+func backendNames() []string          { return []string{} }
+func checkPath([]string) (int, error) { return 0, errPlatform }
+func checkHook([]string) (int, error) { return 0, errPlatform }

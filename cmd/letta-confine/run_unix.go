@@ -42,6 +42,11 @@ func confine(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return o.confine()
+}
+
+// confine is the launcher once it has read its command line.
+func (o *options) confine() (int, error) {
 	in, err := gather(o)
 	if err != nil {
 		return 0, err
@@ -163,7 +168,7 @@ func unavailable(list []backend) error {
 
 func (in *inputs) warn(text string) {
 	if !in.opts.quiet {
-		say("warning", text)
+		warn(text)
 	}
 }
 

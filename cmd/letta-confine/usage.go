@@ -5,8 +5,9 @@ package main
 const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan [flags] [--json] -- command [argument ...]
        letta-confine explain [flags] [--risks] [--json] path ...
-       letta-confine probe [--self-test] [--json]
-       letta-confine version
+       letta-confine probe [--self-test] [--json] | check KIND [--help] ...
+       letta-confine completion bash|zsh|fish | version [--json]
+       letta-confine bwrap-argv ... | landlock-run ...  (docs/dsh.md)
 
 Runs a command that can read and write only what a policy lets it; without one,
 what the mode workspace-write does: write here and to the temporary directory.
@@ -48,11 +49,10 @@ process
   --env NAME=VALUE          set one; without =VALUE the caller's is handed on
   --keep-fd N               let the command inherit a descriptor (repeats)
   --new-session  --isolate-processes  its own session; its own processes, IPC
-  --die-with-parent         end the command when the calling process ends
-  --exec                    leave no supervisor beside bubblewrap
+  --die-with-parent  --exec  end with the caller; no supervisor beside bwrap
 output
   --report FILE|fd:N        write what happened as JSON, one event a line
-  --quiet  --json           no warnings; with plan, explain and probe: JSON
+  --quiet  --json  --error-format text|json  no warnings; JSON, of errors too
   --risks                   with explain: list services that could act for it
   --self-test               with probe: show every attempt and what came of it
 

@@ -153,7 +153,7 @@ func (e *env) ramdisk(kind guestKind) (string, error) {
 
 // build builds a program of this module for another architecture.
 func (e *env) build(arch, out, pkg string) error {
-	cmd := exec.CommandContext(e.ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, "github.com/letta-confine/letta-confine/"+pkg)
+	cmd := exec.CommandContext(e.ctx, "go", "build", "-trimpath", "-tags", "launcher", "-ldflags", "-s -w", "-o", out, "github.com/letta-confine/letta-confine/"+pkg)
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building %s for %s: %w: %s", pkg, arch, err, lastLine(string(text)))

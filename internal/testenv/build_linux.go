@@ -26,7 +26,7 @@ var launcher = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	file := filepath.Join(dir, "letta-confine")
-	build := exec.Command("go", "build", "-trimpath", "-o", file, "github.com/letta-confine/letta-confine/cmd/letta-confine")
+	build := exec.Command("go", "build", "-trimpath", "-tags", "launcher", "-o", file, "github.com/letta-confine/letta-confine/cmd/letta-confine")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)

@@ -1,0 +1,197 @@
+//go:build linux
+
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// dispatched returns the words that dispatch compares the first word with.
+func dispatched(t *testing.T) []string {
+	t.Helper()
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, "main.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]string{} // the string constants of the file
+	var words []string
+	take := func(n ast.Node) bool {
+		clause, ok := n.(*ast.CaseClause)
+		if !ok {
+			return true
+		}
+		for _, e := range clause.List {
+			word := ""
+			switch e := e.(type) {
+			case *ast.BasicLit:
+				word, _ = strconv.Unquote(e.Value)
+			case *ast.Ident:
+				word = named[e.Name]
+			}
+			if word == "" {
+				t.Errorf("%s: dispatch compares with something that is no string of main.go", set.Position(e.Pos()))
+			}
+			if !strings.HasPrefix(word, "-") {
+				words = append(words, word)
+			}
+		}
+		return true
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if c, ok := n.(*ast.ValueSpec); ok && len(c.Names) == len(c.Values) {
+			for i, v := range c.Values {
+				if lit, ok := v.(*ast.BasicLit); ok {
+					named[c.Names[i].Name], _ = strconv.Unquote(lit.Value)
+				}
+			}
+		}
+		return true
+	})
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "dispatch" {
+			ast.Inspect(f, take)
+		}
+	}
+	slices.Sort(words)
+	return words
+}
+
+func TestSubcommandsAreDispatched(t *testing.T) {
+	words := append(dispatched(t), "landlock-run") // main's own
+	slices.Sort(words)
+	if !slices.Equal(words, subcommands) {
+		t.Errorf("dispatch knows %q, and subcommands in completion.go lists %q", words, subcommands)
+	}
+}
+
+// complete has bash complete the last of the words.
+func complete(t *testing.T, words ...string) []string {
+	t.Helper()
+	script := `source "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+_letta_confine && printf '%s\n' "${COMPREPLY[@]}"`
+	file := filepath.Join(t.TempDir(), "completion")
+	if err := os.WriteFile(file, []byte(bashCompletion()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"--norc", "-uc", script, "bash", file, "letta-confine"}, words...)
+	run := exec.Command("bash", args...)
+	var stderr strings.Builder
+	run.Stderr = &stderr
+	out, err := run.Output()
+	if code, ok := err.(*exec.ExitError); stderr.Len() > 0 || (err != nil && (!ok || code.ExitCode() != 1)) {
+		t.Fatalf("bash: %v\n%s", err, &stderr)
+	}
+	return strings.Fields(string(out))
+}
+
+func TestBashCompletes(t *testing.T) {
+	need(t, "bash")
+	all := []string{"--help"}
+	for _, f := range flags {
+		all = append(all, "--"+f.name)
+	}
+	slices.Sort(all)
+	tests := []struct{ words, want []string }{
+		{[]string{"--back"}, []string{"--backend"}},
+		{[]string{"--backend", ""}, []string{"auto", "bwrap", "landlock", "seatbelt"}},
+		{[]string{"--backend", "l"}, []string{"landlock"}},
+		{[]string{"--backend", "="}, []string{"auto", "bwrap", "landlock", "seatbelt"}},
+		{[]string{"--backend", "=", "b"}, []string{"bwrap"}},
+		{[]string{"--quiet", "--back"}, []string{"--backend"}},
+		{[]string{"--deny", "--", "--back"}, []string{"--backend"}}, // "--" is the value of --deny
+		{[]string{"--deny", "=", "--", "--back"}, []string{"--backend"}},
+		{[]string{"--deny", ""}, nil}, // bash completes file names
+		{[]string{"plan", "--back"}, []string{"--backend"}},
+		{[]string{"--", "--back"}, nil},
+		{[]string{"--", "letta-confine", "--back"}, nil},
+		{[]string{"comp"}, []string{"completion"}},
+		{[]string{"completion", ""}, []string{"bash", "zsh", "fish"}},
+		{[]string{"--"}, all},
+		{[]string{"plan", "--"}, all},
+	}
+	for _, test := range tests {
+		if got := complete(t, test.words...); !slices.Equal(got, test.want) {
+			t.Errorf("bash completes %q to %q, want %q", test.words, got, test.want)
+		}
+	}
+	for _, word := range subcommands {
+		if got := complete(t, word); !slices.Contains(got, word) {
+			t.Errorf("bash completes %q to %q", word, got)
+		}
+	}
+	for _, f := range flags {
+		if got := complete(t, "--"+f.name, ""); !f.bool && !slices.Equal(got, f.words()) {
+			t.Errorf("bash completes the value of --%s to %q, want %q", f.name, got, f.words())
+		}
+	}
+}
+
+// Each script is one that its shell can read, and offers each flag and each word.
+func TestCompletionScripts(t *testing.T) {
+	forms := map[string]struct {
+		script     string
+		flag, word func(name, words string) string
+	}{
+		"zsh": {
+			zshCompletion(),
+			func(name, _ string) string { return "\t'*--" + name },
+			func(name, words string) string { return "\t'*--" + name + "=:value:(" + words + ")'\n" },
+		},
+		"fish": {
+			fishCompletion(),
+			func(name, _ string) string { return " -l " + name },
+			func(name, words string) string { return " -l " + name + " -x -a '" + words + "'\n" },
+		},
+		"bash": {
+			bashCompletion(),
+			func(name, _ string) string { return "--" + name },
+			func(name, words string) string { return "\t--" + name + ") words='" + words + "' ;;\n" },
+		},
+	}
+	for shell, form := range forms {
+		t.Run(shell, func(t *testing.T) {
+			for _, f := range flags {
+				if !strings.Contains(form.script, form.flag(f.name, "")) {
+					t.Errorf("--%s is not offered", f.name)
+				}
+				if words := strings.Join(f.words(), " "); words != "" && !strings.Contains(form.script, form.word(f.name, words)) {
+					t.Errorf("--%s is not offered with the words %q", f.name, words)
+				}
+			}
+			out, err := exec.Command(launcher(t), "completion", shell).Output()
+			if err != nil || string(out) != form.script {
+				t.Errorf("letta-confine completion %s prints something else, %v", shell, err)
+			}
+			need(t, shell)
+			run := exec.Command(shell, "-n")
+			run.Stdin = strings.NewReader(form.script)
+			if out, err := run.CombinedOutput(); err != nil {
+				t.Errorf("%s -n: %v\n%s", shell, err, out)
+			}
+		})
+	}
+}
+
+// The choices are what the flags take: some are known, so that a table that
+// describes none does not pass.
+func TestFlagWords(t *testing.T) {
+	for name, want := range map[string][]string{
+		"backend": {"auto", "bwrap", "landlock", "seatbelt"}, "tmp": {"host", "private"}, "deny": nil, "quiet": nil, "env": nil,
+	} {
+		i := slices.IndexFunc(flags, func(f flag) bool { return f.name == name })
+		if got := flags[i].words(); !slices.Equal(got, want) {
+			t.Errorf("--%s takes %q, want %q", name, got, want)
+		}
+	}
+}

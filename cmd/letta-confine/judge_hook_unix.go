@@ -1,0 +1,210 @@
+//go:build (linux || darwin) && !launcher
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/letta-confine/letta-confine/guard"
+	"github.com/letta-confine/letta-confine/hook"
+	"github.com/letta-confine/letta-confine/internal/launch"
+	"github.com/letta-confine/letta-confine/profile"
+	"github.com/letta-confine/letta-confine/verdict"
+)
+
+const hookUsage = `usage: letta-confine check hook [flags] <event.json
+
+Answers a harness that asks before it runs a tool: Claude Code (PreToolUse),
+letta-code and Codex (PreToolUse, PermissionRequest), Gemini CLI (BeforeTool) and
+Cursor (preToolUse, beforeShellExecution, beforeReadFile, beforeMCPExecution).
+Standard output has one JSON object or nothing. The flags are those of check path.
+
+  --protocol claude|letta|codex|gemini|cursor   instead of looking for it
+  --rewrite cross-agent|memory-subagent|workspace
+                            have shell commands run in this launcher
+  --on-ask deny|pass        where the event cannot ask: deny, or leave it to the
+                            harness; pass where it says that it asks, else deny
+  --disable-memory-guard    let the agent at other agents; not for a subagent
+
+exit status: as the harness wants it, and 2 where the check failed
+`
+
+// hooking is check hook.
+type hooking struct {
+	judging
+	protocol, rewrite, onAsk string
+}
+
+func (h *hooking) flags() []flag {
+	return append(h.judging.flags(),
+		flag{"protocol", false, func(_ *options, s string) error { return oneOf(&h.protocol, s, hook.Protocols()...) }},
+		flag{"rewrite", false, func(_ *options, s string) error { return oneOf(&h.rewrite, s, profile.Names()...) }},
+		flag{"on-ask", false, func(_ *options, s string) error { return oneOf(&h.onAsk, s, "deny", "pass") }})
+}
+
+// checkHook is letta-confine check hook.
+func checkHook(args []string) (int, error) {
+	return failClosed(func() (int, error) { return answerHook(args) }), nil
+}
+
+// failClosed makes every failure, a panic too, a denial with one line on standard
+// error. Nothing that goes wrong may look like a status that a harness passes over.
+func failClosed(f func() (int, error)) (status int) {
+	var err error
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error: %v", p)
+		}
+		if err != nil {
+			complain("letta-confine: check failed: " + err.Error())
+			status = verdict.Deny.Status()
+		}
+	}()
+	status, err = f()
+	return status
+}
+
+func answerHook(args []string) (int, error) {
+	var h hooking
+	o, err := parse(args, h.flags()...)
+	if errors.Is(err, pflag.ErrHelp) {
+		fmt.Print(hookUsage)
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if len(o.args) > 0 {
+		return 0, fmt.Errorf("check hook takes no argument, and got %q", o.args[0])
+	}
+	raw, err := launch.ReadAll(0, maxCall)
+	if err != nil {
+		return 0, fmt.Errorf("standard input: %w", err)
+	}
+	e, err := hook.Parse(raw, h.protocol)
+	if err != nil {
+		return 0, err
+	}
+	opinion, err := h.judge(o, e)
+	if err != nil {
+		return 0, err
+	}
+	a := e.Answer(opinion)
+	if _, err := os.Stdout.Write(a.Stdout); err != nil {
+		return 0, fmt.Errorf("standard output: %w", err)
+	}
+	if a.Stderr != "" {
+		complain(a.Stderr)
+	}
+	return a.Status, nil
+}
+
+func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
+	var opinion hook.Opinion
+	g, err := h.guard(o)
+	if err != nil {
+		return opinion, err
+	}
+	c := guard.Call{Tool: e.Tool, Input: e.Input, Cwd: e.Cwd}
+	here, err := getcwd()
+	switch {
+	case err != nil:
+		return opinion, err
+	case c.Cwd == "":
+		c.Cwd = here
+	case !filepath.IsAbs(c.Cwd):
+		return opinion, fmt.Errorf("the event's working directory %q is not absolute", c.Cwd)
+	}
+	if r := g.Judge(c); r.Decision != verdict.Allow {
+		opinion.Verdict = &r.Verdict
+	}
+	confined := false
+	switch w := h.wrapper(o, here); guard.KindOf(e.Tool) {
+	case guard.Shell:
+		commands, err := w.Commands(e)
+		if err != nil && !errors.Is(err, hook.ErrNoCommand) {
+			return opinion, err
+		}
+		root := o.who.Workspace
+		if root == "" {
+			root = here
+		}
+		v := commandVerdict{guard: g, root: canonicalOr(absolute(root)), cwd: c.Cwd}.judge(e.Input, commands)
+		opinion.Verdict = &v
+		if h.rewrite != "" && e.CanRewrite() && err == nil && !e.Escalates() {
+			if opinion.Change, err = w.Change(e); err != nil {
+				return opinion, err
+			}
+			confined = true
+		}
+	case guard.Other:
+		if _, err := w.Commands(e); opinion.Verdict == nil && !errors.Is(err, hook.ErrNoCommand) {
+			opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: guard.Unknown, Reason: "a tool that is not known may run a command"}
+		}
+	}
+	if v := opinion.Verdict; e.Escalates() && (v == nil || v.Decision == verdict.Allow) {
+		opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: "escalation", Reason: "the call asks to run outside the harness's sandbox"}
+	}
+	opinion.DenyAsk = h.onAsk == "deny" || !e.Attended && (e.Escalates() || h.onAsk == "" && !confined)
+	return opinion, nil
+}
+
+// wrapper is the launcher with the profile of --rewrite, and with what the command
+// line says of the agent and of the policy.
+func (h *hooking) wrapper(o *options, cwd string) hook.Wrapper {
+	prefix := []string{"letta-confine", "--profile", h.rewrite}
+	if h.rewrite == "" {
+		return hook.Wrapper{Prefix: append(prefix[:1], "--")}
+	}
+	who := (&inputs{opts: o}).who()
+	for _, f := range []struct{ name, value string }{
+		{"--agent-id", who.AgentID},
+		{"--parent-agent-id", who.ParentAgentID},
+		{"--layout", who.Layout},
+		{"--memory-dir", who.MemoryDir},
+		{"--home", who.Home},
+		{"--workspace", who.Workspace},
+		{"--isolation-root", who.IsolationRoot},
+	} {
+		if f.value != "" {
+			prefix = append(prefix, f.name, f.value)
+		}
+	}
+	for _, tree := range who.AgentsTrees {
+		prefix = append(prefix, "--agents-tree", tree)
+	}
+	for _, g := range o.given {
+		name, value := g[0], g[1]
+		switch {
+		case slices.Contains(notCarried, name):
+			continue
+		case slices.Contains(pathFlags, name) && !filepath.IsAbs(value):
+			// The command may start in another directory, which an agent may have filled.
+			value = cwd + "/" + value // not cleaned: what is before a .. may be a link
+		}
+		if i := slices.IndexFunc(flags, func(f flag) bool { return f.name == name && f.bool }); i >= 0 {
+			prefix = append(prefix, "--"+name+"="+value)
+		} else {
+			prefix = append(prefix, "--"+name, value)
+		}
+	}
+	return hook.Wrapper{Prefix: append(prefix, "--")}
+}
+
+// notCarried are the flags that a rewritten command does not get: those of the hook
+// itself, what the wrapper says in its own words, and what would write beside the
+// command's output.
+var notCarried = []string{
+	"protocol", "rewrite", "on-ask", "disable-memory-guard",
+	"profile", "agent-id", "parent-agent-id", "layout", "memory-dir", "home", "workspace", "isolation-root", "agents-tree",
+	"json", "print-policy", "self-test", "risks", "report", "keep-fd",
+}
+
+// pathFlags are those whose value may be relative to the hook's directory.
+var pathFlags = []string{"policy", "chdir", "tmpdir"}

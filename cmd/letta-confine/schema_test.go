@@ -1,0 +1,227 @@
+//go:build linux
+
+package main
+
+import (
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/letta-confine/letta-confine/profile"
+)
+
+const reportSchema = "../../docs/report.schema.json"
+
+func compileReportSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	schema, err := jsonschema.NewCompiler().Compile(reportSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// Every event of real runs is one that the schema describes.
+func TestReportsMeetTheSchema(t *testing.T) {
+	schema := compileReportSchema(t)
+	// The command may write to dir and not to where the report is.
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "report")
+	secret := filepath.Join(dir, "secret")
+	tenant := filepath.Join(dir, "tenants", "one")
+	if err := errors.Join(os.Mkdir(secret, 0o700), os.MkdirAll(tenant, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	restricted := []string{"--restrict-writes", "--writable", dir, "--deny", secret}
+	runs := []struct {
+		name   string
+		args   []string
+		events string // for a backend that stays, and
+		alone  string // for one that does not
+	}{
+		{"a command's own status", []string{"--", "sh", "-c", "exit 7"}, "plan started exit", "plan started"},
+		{"a signal", []string{"--", "sh", "-c", "kill -9 $$"}, "plan started exit", "plan started"},
+		{"a command that is not there", []string{"--", "no-such-program"}, "plan started exit", "plan started exit"},
+		{"a command that cannot run", []string{"--", "/dev/null"}, "plan started exit", "plan started exit"},
+		{"a missing root", []string{"--writable", filepath.Join(dir, "gone"), "--", "true"}, "plan started exit", "plan started"},
+		{"a missing denied root", []string{"--deny", filepath.Join(dir, "made"), "--", "true"}, "plan started exit", "plan started"},
+		{"a scrubbed environment", []string{"--scrub-env", "--", "true"}, "plan started exit", "plan started"},
+		{"a private /tmp", []string{"--tmp", "private", "--", "true"}, "plan started exit", "plan started"},
+		{"a preset", []string{"--preset", "workspace-write", "--", "true"}, "plan started exit", "plan started"},
+		{"a profile", []string{"--profile", "workspace", "--isolation-root", filepath.Dir(tenant), "--workspace", tenant, "--", "true"}, "plan started exit", "plan started"},
+		{"a default", []string{"--mode=env", "--default-mode", "read-only", "--", "true"}, "plan started exit", "plan started"},
+		{"no supervisor", []string{"--exec", "--", "true"}, "plan started", "plan started"},
+	}
+	ownPolicy := []string{"a private /tmp", "a preset", "a profile", "a default"}
+	seen := map[string]bool{}
+	check := func(t *testing.T, said, want string) {
+		t.Helper()
+		text, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		var events []string
+		for line := range strings.Lines(string(text)) {
+			v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+			if err != nil {
+				t.Fatalf("%v\n%s", err, line)
+			}
+			if err := schema.Validate(v); err != nil {
+				t.Errorf("%v\n%s", err, line)
+			}
+			for name := range v.(map[string]any) {
+				seen[name] = true
+			}
+			events = append(events, v.(map[string]any)["event"].(string))
+		}
+		if got := strings.Join(events, " "); got != want {
+			t.Errorf("the events are %q, want %q", got, want)
+		}
+	}
+	start := func(args []string) string {
+		os.Remove(out)
+		run := exec.Command(launcher(t), append([]string{"--quiet", "--report", out}, args...)...)
+		run.Dir = dir
+		run.Env = append(os.Environ(), "SOME_TOKEN=x", "TMPDIR="+dir, "DSH_PERMISSION_MODE=")
+		said, _ := run.CombinedOutput()
+		return string(said)
+	}
+	for _, backend := range []string{"bwrap", "landlock"} {
+		for _, r := range runs {
+			t.Run(backend+"/"+r.name, func(t *testing.T) {
+				need(t, backend)
+				args := append([]string{"--backend", backend}, r.args...)
+				if !slices.Contains(ownPolicy, r.name) {
+					args = append(slices.Clone(restricted), args...)
+				}
+				said := start(args)
+				want := r.events
+				if backend == "landlock" {
+					want = r.alone
+				}
+				check(t, said, want)
+			})
+		}
+	}
+	t.Run("unconfined", func(t *testing.T) {
+		said := start([]string{"--mode", "danger-full-access", "--", "true"})
+		check(t, said, "plan")
+	})
+	t.Run("a failed backend", func(t *testing.T) {
+		need(t, "bwrap")
+		said := start(append(restricted, "--backend", "bwrap", "--bwrap", "/bin/false", "--", "true"))
+		check(t, said, "plan exit")
+	})
+	if facilities["bwrap"]() != nil || facilities["landlock"]() != nil {
+		return
+	}
+	for _, name := range jsonNames(reflect.TypeFor[event]()) {
+		if !seen[name] {
+			t.Errorf("no run here reports %q: add one", name)
+		}
+	}
+}
+
+// jsonNames are the members that a struct is written with.
+func jsonNames(of reflect.Type) []string {
+	var names []string
+	for f := range of.Fields() {
+		if f.Anonymous {
+			names = append(names, jsonNames(f.Type)...)
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestReportSchemaNamesEveryMember(t *testing.T) {
+	text, err := os.ReadFile(reportSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct{ Properties map[string]json.RawMessage }
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	node := func(name string) (n struct {
+		Properties map[string]any
+		Items      struct{ Properties map[string]any }
+		Enum       []string
+	},
+	) {
+		if err := json.Unmarshal(schema.Properties[name], &n); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return n
+	}
+	proof := append(jsonNames(reflect.TypeFor[proofJSON]()), jsonNames(reflect.TypeFor[seatbeltProof]())...)
+	slices.Sort(proof)
+	for _, c := range []struct {
+		what      string
+		got, want []string
+	}{
+		{"an event", slices.Sorted(maps.Keys(schema.Properties)), jsonNames(reflect.TypeFor[event]())},
+		{"a proof", slices.Sorted(maps.Keys(node("proof").Properties)), proof},
+		{"a skipped root", slices.Sorted(maps.Keys(node("skipped").Items.Properties)), jsonNames(reflect.TypeFor[skipped]())},
+		{"modes", node("mode").Enum, modes},
+		{"profiles", node("profile").Enum, profile.Names()},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("the schema gives %s the words %q, the program %q", c.what, c.got, c.want)
+		}
+	}
+}
+
+// A schema that takes anything proves nothing.
+func TestReportSchemaRefuses(t *testing.T) {
+	schema := compileReportSchema(t)
+	for _, text := range []string{
+		`{}`,
+		`{"schema":2,"event":"started","proof":{"noNewPrivs":true}}`,
+		`{"schema":1,"event":"other"}`,
+		`{"schema":1,"event":"started"}`,
+		`{"schema":1,"event":"started","proof":{}}`,
+		`{"schema":1,"event":"started","proof":{"noNewPrivs":false}}`,
+		`{"schema":1,"event":"started","proof":{"noNewPrivs":true},"code":1}`,
+		`{"schema":1,"event":"exit","code":7}`,
+		`{"schema":1,"event":"exit","code":256,"runnerFailed":false}`,
+		`{"schema":1,"event":"plan","enforcement":"full"}`,
+		`{"schema":1,"event":"plan","enforcement":"none"}`,
+		`{"schema":1,"event":"plan","enforcement":"none","reason":"x","backend":"bwrap"}`,
+		`{"schema":1,"event":"plan","enforcement":"full","backend":"bwrap","runnerFailed":true}`,
+		`{"schema":1,"event":"plan","enforcement":"full","backend":"bwrap","unknown":true}`,
+	} {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if schema.Validate(v) == nil {
+			t.Errorf("the schema takes %s", text)
+		}
+	}
+}
+
+// The validator is the tests' and no part of the program (docs/decisions/0019).
+func TestValidatorIsNotLinked(t *testing.T) {
+	info, err := buildinfo.ReadFile(launcher(t))
+	if err != nil || len(info.Deps) == 0 {
+		t.Fatalf("the modules of the launcher: %v, %v", info, err)
+	}
+	for _, dep := range info.Deps {
+		if strings.Contains(dep.Path, "jsonschema") || dep.Path == "golang.org/x/text" {
+			t.Errorf("the launcher links %s", dep.Path)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package readonly
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/letta-confine/letta-confine/shell"
+)
+
+var (
+	findAlone = []string{
+		"-a", "-and", "-o", "-or", "-not", "!", "(", ")", ",", "-true", "-false", "-empty", "-executable", "-readable", "-writable",
+		"-print", "-print0", "-prune", "-quit", "-daystart", "-depth", "-d", "-mount", "-xdev", "-nouser", "-nogroup", "-ls", "-noleaf",
+		"-follow", "-ignore_readdir_race", "-warn", "-nowarn",
+	}
+	findValued = []string{
+		"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size",
+		"-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-anewer", "-cnewer", "-user", "-group", "-uid", "-gid", "-perm",
+		"-links", "-inum", "-samefile", "-maxdepth", "-mindepth", "-lname", "-ilname", "-fstype", "-printf", "-used",
+	}
+)
+
+// find knows the tests and the actions that print. -exec is as good as what it
+// runs; what it finds is never known. -execdir looks a program up in the
+// directory that find is in.
+func find(r *run, c shell.Command, args []shell.Word) string {
+	i := 0
+	for i < len(args) && args[i].Known && slices.Contains([]string{"-H", "-L", "-P"}, args[i].Text) {
+		i++
+	}
+	for ; i < len(args) && !isFindExpression(args[i]); i++ {
+		if word := args[i]; !word.Known && (word.Split && !word.Glob || strings.IndexByte("*?[", word.Text[0]) >= 0) {
+			return "where find starts is not known"
+		}
+	}
+	runs := 0
+	for ; i < len(args); i++ {
+		word := args[i]
+		switch {
+		case !word.Known:
+			return "the word " + word.Text + " of find is not known"
+		case slices.Contains(findAlone, word.Text):
+		case slices.Contains(findValued, word.Text) || strings.HasPrefix(word.Text, "-newer") && len(word.Text) == 8:
+			if i++; i >= len(args) || args[i].Split {
+				return "the value of " + word.Text + " is not known"
+			}
+		case word.Text == "-exec":
+			for i++; i < len(args) && args[i].Text != ";" && args[i].Text != "+"; i++ {
+			}
+			if runs++; runs > len(c.Inner) {
+				return "what find runs is not known"
+			}
+		default:
+			return "find " + word.Text + " is not known to be read-only"
+		}
+	}
+	if runs != len(c.Inner) {
+		return "what find runs is not known"
+	}
+	for _, inner := range c.Inner {
+		if why := r.call(inner); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func isFindExpression(word shell.Word) bool {
+	return word.Known && (strings.HasPrefix(word.Text, "-") || word.Text == "(" || word.Text == "!" || word.Text == "," || word.Text == ")")
+}

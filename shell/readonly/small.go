@@ -1,0 +1,180 @@
+package readonly
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/letta-confine/letta-confine/shell"
+)
+
+// bare is env and command: alone they show something, else they are wrappers.
+func bare(r *run, c shell.Command, args []shell.Word) string {
+	switch {
+	case c.Wrapper:
+		return r.wrapped(c)
+	case len(args) == 0:
+		return ""
+	case !args[0].Known:
+		return "the word " + args[0].Text + " is not known"
+	case len(args) == 1 && slices.Contains([]string{"--help", "--version", "-0", "--null"}, args[0].Text):
+		return ""
+	case c.Argv[0].Text == "command" && (args[0].Text == "-v" || args[0].Text == "-V"):
+		return ""
+	}
+	return "what " + c.Argv[0].Text + " runs is not known"
+}
+
+// printf with -v evaluates the name of the variable.
+func printf(_ *run, _ shell.Command, args []shell.Word) string {
+	if len(args) > 0 && args[0].Known && args[0].Text == "--" {
+		return ""
+	}
+	if len(args) > 0 && (!args[0].Known || strings.HasPrefix(args[0].Text, "-")) {
+		return "the format of printf is not known"
+	}
+	return ""
+}
+
+// date sets the clock unless what it is given is a format.
+func date(r *run, _ shell.Command, args []shell.Word) string {
+	m := model{options: "-uRjn -d: -I? -r@ --date= --utc --universal --iso-8601? --rfc-3339= --rfc-email --reference@" + common, kind: text}
+	for _, word := range args {
+		if !word.Known {
+			return "a word of date is not known"
+		}
+	}
+	s := &scan{model: m, r: r, name: "date", seen: map[string]bool{}, ended: -1}
+	if why := s.read(args); why != "" {
+		return why
+	}
+	for _, word := range s.operands {
+		if !strings.HasPrefix(word.Text, "+") {
+			return "date " + word.Text + " sets the clock"
+		}
+	}
+	return s.judge()
+}
+
+// read sets variables of the shell; those with a meaning must not be among them.
+func read(_ *run, _ shell.Command, args []shell.Word) string {
+	for _, word := range args {
+		name := word.Text
+		if !word.Known || name != "-r" && (strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") != "" ||
+			strings.Contains(name, "path") || strings.Contains(name, "proxy") || name == "histchars" || name == "auto_resume") {
+			return "read " + name + " is not known to be read-only"
+		}
+	}
+	return ""
+}
+
+// test knows the tests of one file or string and of two strings. Others evaluate
+// subscripts, and a word that may be several could spell one.
+func test(_ *run, c shell.Command, args []shell.Word) string {
+	if c.Argv[0].Text == "[" {
+		if len(args) == 0 || args[len(args)-1].Text != "]" {
+			return "[ without ]"
+		}
+		args = args[:len(args)-1]
+	}
+	for _, word := range args {
+		if word.Split {
+			return "the word " + word.Text + " of a test may be several"
+		}
+	}
+	if len(args) > 0 && args[0].Known && args[0].Text == "!" {
+		args = args[1:]
+	}
+	unary := []string{"-e", "-f", "-d", "-s", "-L", "-h", "-r", "-w", "-x", "-z", "-n", "-p", "-S", "-b", "-c"}
+	binary := []string{"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"}
+	switch {
+	case len(args) <= 1,
+		len(args) == 2 && args[0].Known && slices.Contains(unary, args[0].Text),
+		len(args) == 3 && args[1].Known && slices.Contains(binary, args[1].Text):
+		return ""
+	}
+	return "a test that is not known to be read-only"
+}
+
+// query is jq and yq: a program, then files. A program can load others.
+func query(r *run, c shell.Command, args []shell.Word) string {
+	m := model{options: "-rcenSsajCM --raw-output --compact-output --exit-status --null-input --sort-keys --slurp --raw-input --ascii-output " +
+		"--join-output --color-output --monochrome-output --tab --indent= --seq --stream" + common, kind: pattern}
+	if c.Argv[0].Text == "yq" {
+		m.options = "-reCMNn -P --prettyPrint --unwrapScalar --exit-status --colors --no-colors --no-doc" + common
+	}
+	for _, word := range args {
+		for _, load := range []string{"import", "include", "load", "eval", "env", "$__prog"} {
+			if strings.Contains(word.Text, load) {
+				return "a query with " + load + " is not known to be read-only"
+			}
+		}
+	}
+	return r.model(c.Argv[0].Text, m, args)
+}
+
+// letta knows letta-code's own commands that only show.
+func letta(_ *run, _ shell.Command, args []shell.Word) string {
+	if len(args) >= 2 && args[0].Known && args[1].Known {
+		switch args[0].Text + " " + args[1].Text {
+		case "memory tokens", "memory help", "memfs tokens", "memfs help", "agents list", "agents help",
+			"messages search", "messages list", "messages help":
+			return ""
+		}
+	}
+	return "this command of letta is not known to be read-only"
+}
+
+// ghVerbs are gh's commands that only ask.
+var ghVerbs = []string{
+	"pr list", "pr view", "pr diff", "pr checks", "pr status", "issue list", "issue view", "issue status",
+	"repo view", "repo list", "run list", "run view", "release list", "release view", "workflow list", "workflow view",
+	"label list", "gist list", "search prs", "search issues", "search repos", "search code", "search commits",
+}
+
+const ghOptions = "-c -R: -L: -s: -S: -l: -A: -a: -B: -H: -q: -t: -b: -j: -e: --repo= --limit= --state= --search= --label= --author= --assignee= --base= " +
+	"--head= --json= --jq= --template= --comments --branch= --commit= --event= --status= --user= --job= --log --log-failed --exit-status " +
+	"--verbose --name-only --patch --color= --required --draft --owner= --language= --sort= --order= --created= --updated= --merged " +
+	"--exclude-drafts --exclude-pre-releases --milestone= --mention= --app= --visibility= --topic= --help"
+
+// gh knows the commands that only ask, and requests to the API that are GET.
+func gh(r *run, _ shell.Command, args []shell.Word) string {
+	for _, word := range args {
+		if !word.Known {
+			return "the word " + word.Text + " of gh is not known"
+		}
+	}
+	switch {
+	case len(args) >= 1 && args[0].Text == "status":
+		return r.model("gh status", model{options: "-e: -o: --exclude= --org= --help", kind: none}, args[1:])
+	case len(args) >= 1 && args[0].Text == "api":
+		return ghAPI(r, args[1:])
+	case len(args) >= 2 && slices.Contains(ghVerbs, args[0].Text+" "+args[1].Text):
+		return r.model("gh", model{options: ghOptions, kind: text, tame: true}, args[2:])
+	}
+	return "this command of gh is not known to be read-only"
+}
+
+func ghAPI(r *run, args []shell.Word) string {
+	m := model{options: "-i -H: -q: -t: -p: -X: --include --header= --jq= --template= --preview= --method= --paginate --slurp --silent " +
+		"--verbose --cache= --hostname= --help", kind: text, tame: true, most: 1}
+	for i, word := range args {
+		method, long := strings.CutPrefix(word.Text, "--method")
+		if !long {
+			if !strings.HasPrefix(word.Text, "-") || strings.HasPrefix(word.Text, "--") {
+				continue
+			}
+			at := strings.IndexByte(word.Text, 'X')
+			if at < 0 {
+				continue
+			}
+			method = word.Text[at+1:]
+		}
+		if method = strings.TrimPrefix(method, "="); method == "" && i+1 < len(args) {
+			method = args[i+1].Text
+		}
+		if method != "GET" && method != "HEAD" {
+			return "a request that is not GET"
+		}
+	}
+	return r.model("gh api", m, args)
+}

@@ -1,0 +1,271 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// wrapper is a command that runs the rest of its words. Options are spelled as in
+// getopt: a letter or a long name, with a colon if it takes a value.
+type wrapper struct {
+	name  string
+	short string
+	long  []string
+	skip  int  // operands before the command
+	plain bool // running it is running the command and no more
+}
+
+// wrappers is the closed list; what is not in it runs itself only. It is no map,
+// so that a start that parses nothing does not build it.
+var wrappers = []wrapper{
+	{"env", "i0u:", []string{"ignore-environment", "null", "unset:"}, 0, true},
+	{"command", "p", nil, 0, true},
+	{"builtin", "", nil, 0, true},
+	{"exec", "cla:", nil, 0, false},
+	{"nohup", "", nil, 0, true},
+	{"nice", "n:", []string{"adjustment:"}, 0, true},
+	{"ionice", "c:n:t", []string{"class:", "classdata:", "ignore"}, 0, true},
+	{"timeout", "fpvk:s:", []string{"foreground", "preserve-status", "verbose", "kill-after:", "signal:"}, 1, true},
+	{"time", "pv", []string{"portability", "verbose"}, 0, true},
+	{"stdbuf", "i:o:e:", []string{"input:", "output:", "error:"}, 0, true},
+	{"setsid", "cfw", []string{"ctty", "fork", "wait"}, 0, true},
+	{"sudo", "AbEHnPSku:g:h:p:C:D:R:T:U:r:t:", []string{"user:", "group:", "non-interactive", "preserve-env", "stdin", "set-home"}, 0, false},
+	{"doas", "nsu:C:", nil, 0, false},
+	{"xargs", "0rtxn:P:I:L:d:s:E:", []string{"null", "no-run-if-empty", "verbose", "exit", "max-args:", "max-procs:", "max-lines:", "delimiter:", "max-chars:"}, 0, true},
+	{"busybox", "", nil, 0, false},
+	{"toybox", "", nil, 0, false},
+}
+
+var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh"}
+
+// unwrap finds what c runs. Where an option of a wrapper is not known, every rest
+// of its words may be the command: a rule that denies one must see it.
+func (w *walker) unwrap(c *Command) {
+	if len(c.Argv) == 0 || !c.Argv[0].Known || w.depth >= maxDepth {
+		return
+	}
+	name := path.Base(c.Argv[0].Text)
+	switch {
+	case slices.Contains(shells, name):
+		w.unwrapShell(c, name)
+		return
+	case name == "eval" || name == "trap":
+		w.unwrapText(c, name)
+		return
+	case name == "find":
+		w.unwrapFind(c)
+		return
+	}
+	known := slices.IndexFunc(wrappers, func(k wrapper) bool { return k.name == name })
+	if known < 0 || len(c.Argv) == 1 || name == "command" && (c.Argv[1].Text == "-v" || c.Argv[1].Text == "-V") {
+		return
+	}
+	k := wrappers[known]
+	at, plain := k.options(c.Argv)
+	if !plain {
+		for i := range c.Argv[1:] {
+			w.inner(c, c.Argv[i+1:], nil)
+			if _, text, ok := strings.Cut(strings.TrimPrefix(c.Argv[i+1].Text, "-S"), "="); ok && name == "env" { // --split-string=
+				w.nested(c, text, "sh")
+			} else if name == "env" && strings.Contains(c.Argv[i+1].Text, " ") {
+				w.nested(c, strings.TrimPrefix(c.Argv[i+1].Text, "-S"), "sh")
+			}
+		}
+		return
+	}
+	c.Wrapper = k.plain
+	var assigns []Assign
+	for name == "env" && at < len(c.Argv) && strings.Contains(c.Argv[at].Text, "=") {
+		n, v, _ := strings.Cut(c.Argv[at].Text, "=")
+		value := Word{Text: v, Known: c.Argv[at].Known}
+		assigns = append(assigns, Assign{n, value})
+		at++
+	}
+	if at+k.skip >= len(c.Argv) {
+		c.Wrapper = false
+		return
+	}
+	at += k.skip
+	argv := c.Argv[at:]
+	if name == "xargs" {
+		argv = append(argv[:len(argv):len(argv)], Word{Text: "(standard input)", Split: true})
+		if by := replaced(c.Argv[1:at]); by != "" {
+			argv = slices.Clone(argv)
+			for i := range argv {
+				argv[i].Known = argv[i].Known && !strings.Contains(argv[i].Text, by)
+			}
+		}
+	}
+	w.inner(c, argv, assigns)
+}
+
+// replaced is what xargs -I replaces in the words of its command.
+func replaced(options []Word) string {
+	for i, word := range options {
+		if rest, ok := strings.CutPrefix(word.Text, "-I"); ok && rest != "" {
+			return rest
+		} else if ok && i+1 < len(options) {
+			return options[i+1].Text
+		}
+	}
+	return ""
+}
+
+// options returns where the options of argv end, and whether all are known.
+func (k wrapper) options(argv []Word) (int, bool) {
+	for i := 1; i < len(argv); i++ {
+		word := argv[i]
+		if !word.Known {
+			return 0, false
+		}
+		text := word.Text
+		switch {
+		case text == "--":
+			return i + 1, true
+		case text == "-" || text == "" || text[0] != '-':
+			return i, true
+		case strings.HasPrefix(text, "--"):
+			name, _, attached := strings.Cut(text[2:], "=")
+			switch {
+			case slices.Contains(k.long, name+":"):
+				if !attached {
+					i++
+				}
+			case !slices.Contains(k.long, name) || attached:
+				return 0, false
+			}
+		case k.short == "n:" && strings.Trim(text[1:], "0123456789") == "": // nice -5
+		default:
+			for j := 1; j < len(text); j++ {
+				at := strings.IndexByte(k.short, text[j])
+				if at < 0 || text[j] == ':' {
+					return 0, false
+				}
+				if at+1 < len(k.short) && k.short[at+1] == ':' {
+					if j+1 == len(text) {
+						i++
+					}
+					break
+				}
+			}
+		}
+	}
+	return len(argv), true
+}
+
+// inner adds a command that c runs.
+func (w *walker) inner(c *Command, argv []Word, assigns []Assign) {
+	if len(argv) == 0 {
+		return
+	}
+	inner := Command{Argv: argv, Assigns: assigns, Start: c.Start, End: c.End, Repeats: c.Repeats}
+	w.depth++
+	w.unwrap(&inner)
+	w.depth--
+	c.Inner = append(c.Inner, inner)
+}
+
+// unwrapShell reads the script of sh -c, and a here-document that is the script.
+func (w *walker) unwrapShell(c *Command, name string) {
+	at, script := 1, false
+	for ; at < len(c.Argv) && c.Argv[at].Known && strings.HasPrefix(c.Argv[at].Text, "-") && !script; at++ {
+		flags := c.Argv[at].Text
+		if slices.Contains([]string{"--norc", "--noprofile", "--login", "--posix"}, flags) && name == "bash" {
+			continue
+		}
+		if len(flags) < 2 || strings.Trim(flags[1:], "celuxfn") != "" {
+			break
+		}
+		script = strings.Contains(flags, "c")
+	}
+	switch {
+	case script && at < len(c.Argv) && c.Argv[at].Known && !strings.HasPrefix(c.Argv[at].Text, "-"):
+		c.Wrapper = w.nested(c, c.Argv[at].Text, name)
+	default:
+		for i, word := range c.Argv[1:] { // a script that an unknown option hides
+			if word.Known && strings.HasPrefix(word.Text, "-") && strings.Contains(word.Text, "c") && i+2 < len(c.Argv) && c.Argv[i+2].Known {
+				w.nested(c, c.Argv[i+2].Text, name)
+			}
+		}
+		for _, r := range c.Redirs {
+			if strings.HasPrefix(r.Op, "<<") && r.Target.Known {
+				w.nested(c, r.Target.Text, name)
+			}
+		}
+	}
+}
+
+// unwrapText reads what eval and trap run. They change the shell itself, so they
+// are no plain wrappers.
+func (w *walker) unwrapText(c *Command, name string) {
+	words := c.Argv[1:]
+	if name == "trap" && len(words) > 1 {
+		words = words[:1]
+	}
+	texts := make([]string, len(words))
+	for i, word := range words {
+		if !word.Known {
+			return
+		}
+		texts[i] = word.Text
+	}
+	w.nested(c, strings.Join(texts, " "), "bash")
+}
+
+// nested reads a script within the script, and reports whether its commands are
+// all there is to know about it.
+func (w *walker) nested(c *Command, src, name string) bool {
+	o := Options{POSIX: name != "bash", Vars: map[string]string{}}
+	if len(c.Assigns) == 0 && !w.anyVar {
+		for n, v := range w.options.Vars {
+			if !slices.Contains(w.tainted, n) {
+				o.Vars[n] = v
+			}
+		}
+	}
+	s, err := o.parse(src, w.depth+1)
+	if err != nil {
+		w.doubts = append(w.doubts, Doubt{c.Start, c.End, "the script of " + name + ": " + err.Error()})
+		return false
+	}
+	for _, d := range s.Doubts {
+		w.doubts = append(w.doubts, Doubt{c.Start, c.End, "the script of " + name + ": " + d.Why})
+	}
+	if name == "zsh" || name == "ksh" {
+		w.doubts = append(w.doubts, Doubt{c.Start, c.End, "the script of a shell that is not modelled"})
+	}
+	for _, inner := range s.Commands {
+		inner.place(c.Start, c.End)
+		c.Inner = append(c.Inner, inner)
+	}
+	return true
+}
+
+// place gives a command and what it runs the place of the text that holds them.
+func (c *Command) place(start, end int) {
+	c.Start, c.End = start, end
+	c.Inner = slices.Clone(c.Inner)
+	for i := range c.Inner {
+		c.Inner[i].place(start, end)
+	}
+}
+
+// unwrapFind finds what find runs for each file.
+func (w *walker) unwrapFind(c *Command) {
+	runs := []string{"-exec", "-execdir", "-ok", "-okdir"}
+	for i := 1; i < len(c.Argv); i++ {
+		if !c.Argv[i].Known || !slices.Contains(runs, c.Argv[i].Text) {
+			continue
+		}
+		argv := []Word{}
+		for i++; i < len(c.Argv) && c.Argv[i].Text != ";" && c.Argv[i].Text != "+"; i++ {
+			word := c.Argv[i]
+			if strings.Contains(word.Text, "{}") {
+				word = Word{Text: word.Text}
+			}
+			argv = append(argv, word)
+		}
+		w.inner(c, argv, nil)
+	}
+}
