@@ -15,8 +15,9 @@ import (
 )
 
 // check refuses a command that the domain would not hold, or that would not work in
-// it, and returns the descriptors of its output, where those are files.
-func check(cmd *exec.Cmd, r policy.Resolved) (outputs []int, err error) {
+// it, and returns the descriptors of its output, where those are files. With mounts, a
+// descriptor belongs to the mount that it was opened on, which is the host's.
+func check(cmd *exec.Cmd, r policy.Resolved, mounts bool) (outputs []int, err error) {
 	if err := checkAttributes(cmd.SysProcAttr); err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func check(cmd *exec.Cmd, r policy.Resolved) (outputs []int, err error) {
 		if !ok || f == nil {
 			continue // a pipe, or /dev/null
 		}
-		if err := checkFile(f, r); err != nil {
+		if err := checkFile(f, r, mounts); err != nil {
 			return nil, err
 		}
 		if i > 0 {
@@ -53,7 +54,7 @@ func check(cmd *exec.Cmd, r policy.Resolved) (outputs []int, err error) {
 		if f == nil {
 			continue
 		}
-		if err := checkFile(f, r); err != nil {
+		if err := checkFile(f, r, mounts); err != nil {
 			return nil, err
 		}
 	}
@@ -81,7 +82,7 @@ func checkAttributes(a *syscall.SysProcAttr) error {
 // checkFile refuses what the launcher refuses as a standard descriptor: a directory
 // leads to all beneath it, an O_PATH descriptor can be opened in earnest, and a file
 // below a denied root is what the policy denies.
-func checkFile(f *os.File, r policy.Resolved) error {
+func checkFile(f *os.File, r policy.Resolved, mounts bool) error {
 	fd := int(f.Fd())
 	var st unix.Stat_t
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
@@ -102,8 +103,11 @@ func checkFile(f *os.File, r policy.Resolved) error {
 	if err != nil {
 		return fmt.Errorf("descriptor of %q: %w", f.Name(), err)
 	}
-	if d := r.Decide(path); d.Access == policy.None {
+	switch d := r.Decide(path); {
+	case d.Access == policy.None:
 		return fmt.Errorf("%w: %q is inside denied root %q", ErrDescriptor, path, d.Root.Path)
+	case mounts && d.Access == policy.Read && flags&unix.O_ACCMODE == unix.O_RDONLY:
+		return fmt.Errorf("%w: %q could be opened again for writing", ErrDescriptor, path)
 	}
 	return nil
 }

@@ -21,8 +21,9 @@
 //
 // # Limits
 //
-// Only Landlock: bubblewrap's masks need the launcher, which makes mount points,
-// looks at the masks from inside before the command runs, and cleans up.
+// StartBubblewrap gives bubblewrap's masks by arguments alone. The launcher makes mount
+// points besides, looks at the masks from inside before the command runs, and adds a
+// Landlock layer; what is lost without is in the report.
 //
 // Nothing is created: a missing writable root is skipped. No environment variable
 // is set, removed or read. The program that calls Start is not protected: a command
@@ -55,8 +56,8 @@ type Sandbox struct {
 
 // Report says what confines a command that was started.
 type Report struct {
-	Backend     string // "landlock"
-	ABI         int    // of Landlock
+	Backend     string // "landlock" or "bwrap"
+	ABI         int    // of Landlock; 0 with bubblewrap
 	Enforcement policy.Enforcement
 	Skipped     []policy.Root // missing: nothing was there to grant
 }
@@ -67,5 +68,6 @@ var (
 	ErrUnmet        = errors.New("the enforcement is less than what is required")
 	ErrAttributes   = errors.New("SysProcAttr asks for what a confined command cannot have")
 	ErrDescriptor   = errors.New("the command would inherit a descriptor that reaches around the policy")
+	ErrMissingRoot  = errors.New("a denied or readonly root is not there, and nothing would make it")
 	ErrDirectory    = errors.New("the working directory is inside a denied root")
 )

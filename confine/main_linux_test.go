@@ -18,13 +18,16 @@ import (
 	"github.com/letta-confine/letta-confine/policy"
 )
 
-// TestMain runs the tests, or is one of the two programs that they start: the
+// TestMain runs the tests, or is one of the programs that they start: the
 // harness, which confines commands, and the command, which tries what it can do.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 {
 		switch os.Args[1] {
 		case "harness":
 			os.Exit(harness(os.Args[2]))
+		case "bubblewrap":
+			fmt.Println(bubblewrapped(os.Args[2]))
+			os.Exit(0)
 		case "acts":
 			fmt.Println(acts(os.Args[2]))
 			os.Exit(0)

@@ -70,7 +70,7 @@ func (s Sandbox) start(cmd *exec.Cmd) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	outputs, err := check(cmd, resolved)
+	outputs, err := check(cmd, resolved, false)
 	if err != nil {
 		return Report{}, err
 	}
@@ -79,6 +79,21 @@ func (s Sandbox) start(cmd *exec.Cmd) (Report, error) {
 		return Report{}, err
 	}
 	report := Report{"landlock", rules.ABI, rules.Enforcement, rules.Skipped}
+	if err := s.accept(&report, aliases); err != nil {
+		return Report{}, err
+	}
+	if err := rules.Restrict(outputs...); err != nil {
+		return Report{}, fmt.Errorf("landlock: %w", err)
+	}
+	if err := harden.Apply(harden.Options{}); err != nil {
+		return Report{}, err
+	}
+	return report, cmd.Start()
+}
+
+// accept completes a report by what this build and this host lack, and holds it to
+// what is required.
+func (s Sandbox) accept(report *Report, aliases bool) error {
 	if !aliases {
 		report.Enforcement.Limits = append(report.Enforcement.Limits, "aliases")
 	}
@@ -90,15 +105,9 @@ func (s Sandbox) start(cmd *exec.Cmd) (Report, error) {
 		require = policy.RequireContents
 	}
 	if unmet := require.Unmet(report.Enforcement); len(unmet) > 0 {
-		return Report{}, fmt.Errorf("%w: Landlock leaves %v open, and %s does not accept that", ErrUnmet, unmet, require)
+		return fmt.Errorf("%w: %s leaves %v open, and %s does not accept that", ErrUnmet, report.Backend, unmet, require)
 	}
-	if err := rules.Restrict(outputs...); err != nil {
-		return Report{}, fmt.Errorf("landlock: %w", err)
-	}
-	if err := harden.Apply(harden.Options{}); err != nil {
-		return Report{}, err
-	}
-	return report, cmd.Start()
+	return nil
 }
 
 // resolve resolves the policy, with the other places at which its roots can be seen.

@@ -12,3 +12,6 @@ func (s Sandbox) Start(*exec.Cmd) (Report, error) { return Report{}, errors.ErrU
 
 // CloseOnExec fails with errors.ErrUnsupported but on Linux.
 func CloseOnExec() error { return errors.ErrUnsupported }
+
+// StartBubblewrap fails with errors.ErrUnsupported but on Linux.
+func (s Sandbox) StartBubblewrap(*exec.Cmd) (Report, error) { return Report{}, errors.ErrUnsupported }
