@@ -17,13 +17,12 @@ const masked = "read-denied=ENOENT list-denied=ok write-denied=ENOENT read-carve
 	"read-outside=ok create-inside=ok"
 
 // bubblewrapped is what the harness of TestBubblewrap does: a command in a sandbox by
-// arguments, with an environment that must not be bubblewrap's own.
+// arguments.
 func bubblewrapped(tree string) string {
 	s := sandboxOf(tree)
 	s.Require = policy.RequireAny
 	cmd := exec.Command("/proc/self/exe", "acts", tree)
 	cmd.Path, _ = os.Executable()
-	cmd.Env = []string{"LD_PRELOAD=/nonexistent/preload.so"}
 	out, both := new(strings.Builder), new(strings.Builder)
 	cmd.Stdout, cmd.Stderr = out, both
 	report, err := s.StartBubblewrap(cmd)
@@ -32,9 +31,6 @@ func bubblewrapped(tree string) string {
 	}
 	if err != nil {
 		return err.Error() + ": " + both.String()
-	}
-	if both.Len() > 0 {
-		return "bubblewrap had the command's environment: " + both.String()
 	}
 	if !slices.Contains(report.Enforcement.Gaps, policy.GapUnchecked) || !slices.Contains(report.Enforcement.Limits, "unsupervised") {
 		return "the report does not say what is lost"
@@ -121,6 +117,9 @@ func TestBubblewrapFilter(t *testing.T) {
 	}
 	if strings.Contains(strings.Join(cmd.Args, " "), "a b") {
 		t.Errorf("the arguments show the environment: %q", cmd.Args)
+	}
+	if cmd.Env == nil || len(cmd.Env) > 0 {
+		t.Errorf("bubblewrap itself has the environment %q, want none", cmd.Env)
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
