@@ -95,8 +95,9 @@ type Command struct {
 
 // Doubt is a place in the text that rules out that the whole is understood.
 type Doubt struct {
-	Start, End int
-	Why        string
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+	Why   string `json:"why"`
 }
 
 // Script is a command line that was read.

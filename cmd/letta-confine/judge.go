@@ -15,7 +15,9 @@ func checks(args []string) (int, error) {
 		"commit":  checkCommit,
 		"hook":    checkHook,
 		"path":    checkPath,
+		"rules":   checkRules,
 		"secrets": checkSecrets,
+		"shell":   checkShell,
 	}
 	if len(args) > 0 {
 		if kind, ok := kinds[args[0]]; ok {

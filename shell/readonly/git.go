@@ -70,6 +70,9 @@ var gitCommands = []gitCommand{
 // hooks name, so they are read-only only where there are none.
 func git(r *run, c shell.Command, args []shell.Word) string {
 	dirs := r.cwds
+	if r.lost {
+		return "the current directory is not known"
+	}
 	i := 0
 	for ; i < len(args) && args[i].Known && strings.HasPrefix(args[i].Text, "-"); i++ {
 		switch args[i].Text {

@@ -56,6 +56,8 @@ func (r *run) content(word shell.Word, options bool) string {
 		return "the path " + word.Text + " is not known"
 	case word.Text == "-" && options, word.Text == "/dev/null", word.Text == "/dev/stdin":
 		return ""
+	case r.lost && !strings.HasPrefix(word.Text, "/"):
+		return "the current directory is not known"
 	}
 	for _, cwd := range r.cwds {
 		full := absolute(cwd, word.Text)
@@ -71,6 +73,9 @@ func (r *run) content(word shell.Word, options bool) string {
 
 // globbed looks at a pattern, and at what it matches now.
 func (r *run) globbed(pattern string, options bool) string {
+	if r.lost {
+		return "the current directory is not known"
+	}
 	if options && strings.IndexByte("*?[-", pattern[0]) >= 0 {
 		return "the pattern " + pattern + " may match a name that is an option"
 	}
@@ -126,6 +131,9 @@ func cd(r *run, c shell.Command, args []shell.Word) string {
 	}
 	for _, cwd := range slices.Clone(r.cwds) {
 		full := absolute(cwd, to.Text)
+		if r.lost {
+			return "the current directory is not known"
+		}
 		if !r.AnyRoot && !r.within(full, r.Roots) {
 			return "cd leads outside the roots"
 		}

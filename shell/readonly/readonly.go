@@ -55,9 +55,8 @@ type Judge struct {
 
 // Statement is the answer for one simple command.
 type Statement struct {
-	Argv  []string `json:"argv"`
-	Start int      `json:"start"`
-	End   int      `json:"end"`
+	Argv []string `json:"argv"`
+	Span [2]int   `json:"span"`
 	verdict.Verdict
 	// Rewrite is a call that does the same and is sure to run no program that the
 	// repository names; empty if there is none.
@@ -66,17 +65,27 @@ type Statement struct {
 	// use, absolute and clean, as far as they are known.
 	Reads  []string `json:"reads,omitempty"`
 	Writes []string `json:"writes,omitempty"`
+	// Around is the answer but for what the command itself does: its variables and
+	// redirections, but for those that write to Writes.
+	Around verdict.Verdict `json:"-"`
+	// Cwds are the directories that the current one may be.
+	Cwds []string `json:"-"`
 }
 
 // Script judges every simple command of s in turn; what one leaves behind, the
 // current directory, counts for the next.
 func (j *Judge) Script(s *shell.Script) []Statement {
-	r := &run{Judge: j, cwds: []string{path.Clean(j.Cwd)}}
+	next := j.Start()
 	out := make([]Statement, 0, len(s.Commands))
 	for _, c := range s.Commands {
-		out = append(out, r.statement(c))
+		out = append(out, next(c))
 	}
 	return out
+}
+
+// Start returns a function that judges the commands of one script one by one.
+func (j *Judge) Start() func(shell.Command) Statement {
+	return (&run{Judge: j, cwds: []string{path.Clean(j.Cwd)}}).statement
 }
 
 // Whole is the answer for the script: its strictest statement's, and ask for a
@@ -107,14 +116,17 @@ type run struct {
 	// cwds are the directories the current one may be: cd may fail, so each new
 	// one joins those before.
 	cwds          []string
+	lost          bool // a cd went where it is not known
 	reads, writes []string
 	rewrite       string
+	around        verdict.Verdict
 }
 
 func (r *run) statement(c shell.Command) Statement {
 	r.reads, r.writes, r.rewrite = nil, nil, ""
+	cwds := slices.Clone(r.cwds)
 	v := r.command(c)
-	st := Statement{Argv: []string{}, Start: c.Start, End: c.End, Verdict: v, Reads: r.reads, Writes: r.writes}
+	st := Statement{Argv: []string{}, Span: [2]int{c.Start, c.End}, Verdict: v, Reads: r.reads, Writes: r.writes, Around: r.around, Cwds: cwds}
 	if v.Decision != verdict.Allow {
 		st.Rewrite = r.rewrite
 	}
@@ -129,25 +141,32 @@ func (r *run) statement(c shell.Command) Statement {
 func (r *run) command(c shell.Command) verdict.Verdict {
 	v := allowed
 	for _, a := range c.Assigns {
-		if !harmlessVariable(a) {
+		if !Harmless(a) {
 			v = v.Stricter(ask("environment", "the variable "+a.Name+" can change what a program does"))
 		}
 	}
+	r.around = v
 	for _, redir := range c.Redirs {
-		v = v.Stricter(r.redirection(redir))
+		answer := r.redirection(redir)
+		v = v.Stricter(answer)
+		if redir.Effect != shell.Writes || !redir.Target.Known || r.lost {
+			r.around = r.around.Stricter(answer)
+		}
 	}
 	if len(c.Argv) == 0 {
 		return v
 	}
+	around := r.around
+	defer func() { r.around = around }() // a wrapped command has its own
 	if why := r.call(c); why != "" {
 		v = v.Stricter(ask("not-read-only", why))
 	}
 	return v
 }
 
-// harmlessVariable reports whether a variable changes at most how things are
+// Harmless reports whether a variable changes at most how things are
 // shown.
-func harmlessVariable(a shell.Assign) bool {
+func Harmless(a shell.Assign) bool {
 	if !a.Value.Known || strings.Contains(a.Value.Text, "/") {
 		return false
 	}
@@ -231,7 +250,11 @@ func (r *run) wrapped(c shell.Command) string {
 func special(name string) func(*run, shell.Command, []shell.Word) string {
 	switch name {
 	case "cd":
-		return cd
+		return func(r *run, c shell.Command, args []shell.Word) string {
+			why := cd(r, c, args)
+			r.lost = r.lost || why != ""
+			return why
+		}
 	case "sed":
 		return sed
 	case "find":

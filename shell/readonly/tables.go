@@ -71,7 +71,7 @@ var models = []struct {
 	{"sha1sum", model{options: sumOptions, kind: files, tame: true}},
 	{"sha256sum", model{options: sumOptions, kind: files, tame: true}},
 	{"sha512sum", model{options: sumOptions, kind: files, tame: true}},
-	{"cksum", model{options: common[1:], kind: files, tame: true}},
+	{"cksum", model{options: "--help --version", kind: files, tame: true}},
 	{"base64", model{options: "-di -w: --decode --ignore-garbage --wrap=" + common, kind: files, most: 1}},
 	{"od", model{options: "-abcdfilosvx -A: -j: -N: -S: -t: -w? --address-radix= --skip-bytes= --read-bytes= --format= --output-duplicates --width?" + common, kind: files}},
 	{"xxd", model{options: "-abeipuv -c: -g: -l: -s: -o:", kind: files, most: 1}},
@@ -79,7 +79,7 @@ var models = []struct {
 	{"strings", model{options: "-afowd -n: -t: -e: -# --all --print-file-name --bytes= --radix= --encoding=" + common, kind: files}},
 
 	{"pwd", model{options: "-LP --logical --physical" + common, kind: none}},
-	{"whoami", model{options: common[1:], kind: none}},
+	{"whoami", model{options: "--help --version", kind: none}},
 	{"hostname", model{options: "-AdfiIsy --fqdn --short --long --all-fqdns --ip-address --all-ip-addresses --domain", kind: none}},
 	{"uname", model{raw: true}},
 	{"uptime", model{raw: true}},

@@ -1,0 +1,177 @@
+package rules
+
+import (
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/letta-confine/letta-confine/policy"
+)
+
+// spellings are the clean absolute forms of a path: as it is written, and with
+// its links resolved. known is false if the second cannot be told.
+func (s *Set) spellings(name, cwd string) (forms []string, known bool) {
+	full := s.expand(name)
+	if w, ok := windows(full); ok {
+		return []string{w}, true
+	}
+	if !strings.HasPrefix(full, "/") {
+		if w, ok := windows(cwd); ok {
+			return []string{path.Join(w, strings.ToLower(strings.ReplaceAll(full, `\`, "/")))}, true
+		}
+		full = cwd + "/" + full
+	}
+	forms = []string{path.Clean(full)}
+	if s.Facts == nil {
+		return forms, false
+	}
+	real, err := s.Facts.Real(full)
+	if err != nil {
+		return forms, false
+	}
+	return append(forms, real), true
+}
+
+// expand replaces a leading ~ or $HOME.
+func (s *Set) expand(name string) string {
+	for _, prefix := range []string{"~", "$HOME"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && (rest == "" || rest[0] == '/') && s.Home != "" {
+			return s.Home + rest
+		}
+	}
+	return name
+}
+
+// windows returns a path of Windows in one spelling: lower case, with slashes.
+func windows(p string) (string, bool) {
+	slashed := strings.ReplaceAll(p, `\`, "/")
+	if strings.Contains(p, `\`) {
+		slashed = strings.TrimPrefix(slashed, "//?/")
+	}
+	bare := strings.TrimLeft(slashed, "/")
+	drive := len(bare) >= 2 && bare[1] == ':' && (len(bare) == 2 || bare[2] == '/')
+	if !drive && !strings.HasPrefix(p, `\\`) {
+		return "", false
+	}
+	return "/" + path.Clean(strings.ToLower(bare)), true
+}
+
+// pattern returns the patterns that a rule's payload stands for, against clean
+// absolute paths.
+func (s *Set) patterns(r Rule, cwd string, strict bool) []string {
+	raw := strings.ReplaceAll(strings.TrimSpace(r.Payload), `\`, "/")
+	p := s.expand(raw)
+	here := escape(cwd)
+	if w, ok := windows(cwd); ok {
+		here = escape(w)
+		p = strings.ToLower(p)
+	}
+	var out []string
+	w, isWindows := windows(p)
+	switch {
+	case isWindows:
+		out = []string{w}
+	case strings.HasPrefix(p, "//"):
+		out = []string{p[1:]}
+	case strings.HasPrefix(raw, "/") && s.Claude && r.Project != "":
+		out = []string{escape(r.Project) + p}
+	case strings.HasPrefix(p, "/"):
+		out = []string{p}
+	default:
+		p = strings.TrimPrefix(p, "./")
+		out = []string{here + "/" + p}
+		if strings.HasPrefix(p, "**") && (strict || !s.Claude) {
+			out = append(out, "/"+p)
+		}
+		if s.Claude && strict && !strings.Contains(strings.TrimSuffix(p, "/"), "/") {
+			out = append(out, here+"/**/"+p)
+		}
+	}
+	for i := range out {
+		out[i] = path.Clean(out[i])
+		if strict { // what lies beneath a denied directory is denied
+			out = append(out, out[i]+"/**")
+		}
+	}
+	return out
+}
+
+// escape makes the characters of a directory's name stand for themselves.
+func escape(dir string) string {
+	var out strings.Builder
+	for i := range len(dir) {
+		if strings.IndexByte(`*?[]{}\`, dir[i]) >= 0 {
+			out.WriteByte('\\')
+		}
+		out.WriteByte(dir[i])
+	}
+	return out.String()
+}
+
+// matchPath reports whether a rule about paths is met by name. strict is for deny
+// and ask rules, which one spelling meets; an allow rule must be met by all.
+func (s *Set) matchPath(r Rule, name, cwd string, strict bool) bool {
+	forms, known := s.spellings(name, cwd)
+	patterns := s.patterns(r, cwd, strict)
+	if strict && strings.Contains(name, `\`) { // written for another system, or a name with backslashes
+		more, _ := s.spellings(strings.ReplaceAll(name, `\`, "/"), cwd)
+		forms = append(forms, more...)
+	}
+	for _, form := range forms {
+		met := false
+		for _, p := range patterns {
+			if ok, err := doublestar.Match(p, form); ok || err != nil && strict {
+				met = true
+			}
+			// The real path of what a rule names by a link.
+			if !met && strict && s.Facts != nil && !strings.ContainsAny(p, `*?[{\`) {
+				if real, err := s.Facts.Real(p); err == nil && policy.Holds(real, form) {
+					met = true
+				}
+			}
+		}
+		if met && strict {
+			return true
+		}
+		if !met && !strict {
+			return false
+		}
+	}
+	return !strict && known
+}
+
+// inside reports whether every spelling of a path is in the current directory or
+// another that may be read.
+func (s *Set) inside(name, cwd string) bool {
+	forms, known := s.spellings(name, cwd)
+	if !known {
+		return false
+	}
+	for _, form := range forms {
+		held := false
+		for _, root := range s.roots(cwd) {
+			rootForms, _ := s.spellings(root, cwd)
+			for _, rootForm := range rootForms {
+				held = held || policy.Holds(rootForm, form)
+			}
+		}
+		if !held {
+			return false
+		}
+	}
+	return true
+}
+
+// roots are the directories that may be read without asking.
+func (s *Set) roots(cwd string) []string {
+	out := []string{cwd}
+	for _, dir := range s.Directories {
+		dir = s.expand(dir)
+		if !strings.HasPrefix(dir, "/") {
+			dir = path.Join(cwd, dir)
+		}
+		out = append(out, path.Clean(dir))
+	}
+	return out
+}
