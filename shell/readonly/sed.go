@@ -22,7 +22,6 @@ func sed(r *run, _ shell.Command, args []shell.Word) string {
 		script, given := "", false
 		if rest, ok := strings.CutPrefix(word.Text, "--expression"); ok {
 			script, given = strings.CutPrefix(rest, "=")
-			ok = ok && given
 			if !given {
 				script, given = "", true
 			}
