@@ -176,7 +176,7 @@ func (j *judge) backend(probed map[string]string, name string) string {
 
 // probe has the launcher probe the host.
 func (j *judge) probe(v *verdict) map[string]string {
-	r := j.run(append(append(append(slices.Clone(j.through), j.launcher, "probe"), j.flags...), "--json"))
+	r := j.run(append(append(append(slices.Clone(j.through), j.launcher, "probe", "--probe-timeout", "60s"), j.flags...), "--json"))
 	v.Probe = fmt.Sprint(r.status)
 	var answer struct {
 		Backends []struct {
