@@ -13,8 +13,8 @@
 // An answer is true at the moment of asking. Between it and the tool's own open a
 // path can come to lead elsewhere; a caller that can work with a descriptor uses
 // [Guard.OpenFile], where there is no such moment. A hard link gives a file a
-// second path that no root names: the guard warns of one and cannot judge it. Of a
-// shell command it says nothing: its paths are for the kernel's profile.
+// second path that no root names: the guard warns of one and cannot judge it. A
+// search is taken to follow no link that it finds, as ripgrep follows none. Of a shell command it says nothing: its paths are for the kernel's profile.
 package guard
 
 import (
@@ -40,6 +40,15 @@ const (
 	KernelDenied = "kernel-eacces"    // the kernel does not let the guard look
 	Unknown      = "unknown-tool"     // whether it writes is not known
 )
+
+// Objects reports whether code is that of an objection.
+func Objects(code string) bool {
+	switch code {
+	case Denied, ReadOnly, Beneath, OtherAgent, Unresolvable, KernelDenied, Unknown:
+		return true
+	}
+	return false
+}
 
 // Guard holds the policies that file tools have to keep to. The zero value, with FS
 // set, has none.

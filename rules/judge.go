@@ -204,7 +204,8 @@ func (s *subject) meetsShellPath(r Rule, tool string) match {
 		if tool != "Write" && tool != "Edit" && met(st.Reads) || (tool == "Write" || tool == "Edit") && met(st.Writes) {
 			return yes
 		}
-		if st.Decision == verdict.Allow {
+		// Words of git may name a path within a commit.
+		if argv := st.Argv; st.Decision == verdict.Allow && (tool == "Write" || tool == "Edit" || len(argv) == 0 || argv[0] != "git") {
 			continue
 		}
 		words := operandsOf(s.script.Commands[i])
@@ -230,8 +231,10 @@ func operandsOf(c shell.Command) []string {
 			continue
 		}
 		out = append(out, word.Text)
-		if _, value, ok := strings.Cut(word.Text, "="); ok && value != "" { // --file=x, if=x
-			out = append(out, value)
+		for at, c := range word.Text { // --file=x, @x, commit:x
+			if strings.ContainsRune("=:@,", c) && at+1 < len(word.Text) {
+				out = append(out, word.Text[at+1:])
+			}
 		}
 		if strings.HasPrefix(word.Text, "-") && len(word.Text) > 2 && word.Text[1] != '-' { // -fx
 			out = append(out, word.Text[2:])

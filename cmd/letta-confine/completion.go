@@ -162,7 +162,12 @@ func fishCompletion() string {
 function __letta_confine_own
 	not contains -- -- (commandline -opc)
 end
-complete -c letta-confine -n 'not __letta_confine_own' -a '(__fish_complete_subcommand --fcs-skip=(math 1 + (contains -i -- -- (commandline -opc))))'
+function __letta_confine_command
+	set -l words (commandline -opc) (commandline -ct)
+	set -e words[1..(contains -i -- -- $words)]
+	string match -q -- '-*' $words[1]; or __fish_complete_subcommand --commandline $words
+end
+complete -c letta-confine -n 'not __letta_confine_own' -x -a '(__letta_confine_command)'
 `)
 	const line = "complete -c letta-confine -n __letta_confine_own"
 	fmt.Fprintf(&s, "complete -c letta-confine -n __fish_use_subcommand -a '%s'\n", strings.Join(subcommands, " "))

@@ -137,6 +137,32 @@ func TestBashCompletes(t *testing.T) {
 	}
 }
 
+func TestFishCompletes(t *testing.T) {
+	need(t, "fish")
+	file := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(file, []byte(fishCompletion()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"letta-confine --back":                         "--backend",
+		"letta-confine --backend ":                     "auto bwrap landlock seatbelt",
+		"letta-confine comp":                           "completion",
+		"letta-confine completion ":                    "bash fish zsh",
+		"letta-confine plan --back":                    "--backend",
+		"letta-confine --quiet -- --back":              "",
+		"letta-confine --quiet -- letta-confine comp":  "completion",
+		"letta-confine --deny x -- letta-confine --ba": "--backend --base-writable",
+	} {
+		run := exec.Command("fish", "--no-config", "-c", "source "+file+"; complete -C '"+line+"'")
+		run.Dir = filepath.Dir(file)
+		run.Env = append(os.Environ(), "PATH="+filepath.Dir(launcher(t))+":/usr/bin:/bin", "HOME="+filepath.Dir(file))
+		out, err := run.CombinedOutput()
+		if got := strings.Join(strings.Fields(string(out)), " "); err != nil || got != want {
+			t.Errorf("fish completes %q to %q, %v, want %q", line, got, err, want)
+		}
+	}
+}
+
 // Each script is one that its shell can read, and offers each flag and each word.
 func TestCompletionScripts(t *testing.T) {
 	forms := map[string]struct {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/letta-confine/letta-confine/hook"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/profile"
+	"github.com/letta-confine/letta-confine/rules"
 	"github.com/letta-confine/letta-confine/verdict"
 )
 
@@ -28,6 +30,7 @@ Standard output has one JSON object or nothing. The flags are those of check pat
   --protocol claude|letta|codex|gemini|cursor   instead of looking for it
   --rewrite cross-agent|memory-subagent|workspace
                             have shell commands run in this launcher
+  --settings FILE|letta|claude   judge by these permission rules too (repeats)
   --on-ask deny|pass        where the event cannot ask: deny, or leave it to the
                             harness; pass where it says that it asks, else deny
   --disable-memory-guard    let the agent at other agents; not for a subagent
@@ -39,12 +42,14 @@ exit status: as the harness wants it, and 2 where the check failed
 type hooking struct {
 	judging
 	protocol, rewrite, onAsk string
+	settings                 []string
 }
 
 func (h *hooking) flags() []flag {
 	return append(h.judging.flags(),
 		flag{"protocol", false, func(_ *options, s string) error { return oneOf(&h.protocol, s, hook.Protocols()...) }},
 		flag{"rewrite", false, func(_ *options, s string) error { return oneOf(&h.rewrite, s, profile.Names()...) }},
+		flag{"settings", false, func(_ *options, s string) error { h.settings = append(h.settings, s); return nil }},
 		flag{"on-ask", false, func(_ *options, s string) error { return oneOf(&h.onAsk, s, "deny", "pass") }})
 }
 
@@ -148,11 +153,47 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 			opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: guard.Unknown, Reason: "a tool that is not known may run a command"}
 		}
 	}
+	if err := h.rules(e, c.Cwd, here, &opinion); err != nil {
+		return opinion, err
+	}
 	if v := opinion.Verdict; e.Escalates() && (v == nil || v.Decision == verdict.Allow) {
 		opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: "escalation", Reason: "the call asks to run outside the harness's sandbox"}
 	}
 	opinion.DenyAsk = h.onAsk == "deny" || !e.Attended && (e.Escalates() || h.onAsk == "" && !confined)
 	return opinion, nil
+}
+
+// rules adds what permission rules say. A rule that allows a call saves a question
+// about its command, and overrules nothing that the guard says.
+func (h *hooking) rules(e hook.Event, cwd, here string, opinion *hook.Opinion) error {
+	if len(h.settings) == 0 {
+		return nil
+	}
+	ruling := ruling{settings: h.settings, shell: "sh", cwd: here}
+	set, err := ruling.set()
+	if err != nil {
+		return err
+	}
+	call := rules.ToolCall{Tool: e.Tool, Cwd: cwd}
+	if err := json.Unmarshal(e.Input, &call.Input); err != nil {
+		return err
+	}
+	isShell := guard.KindOf(e.Tool) == guard.Shell
+	if isShell {
+		if call.Cwd, err = (commandVerdict{cwd: cwd}).directory(e.Input); err != nil {
+			call.Cwd = cwd // and what it says of allowing does not count
+		}
+	}
+	v := rules.Judge(call, set, nil).Verdict
+	switch was := opinion.Verdict; {
+	case v.Rule == "":
+		// No rule is met: what there is to say without rules stands.
+	case was == nil, v.Decision != verdict.Allow && was.Decision <= v.Decision:
+		opinion.Verdict = &v
+	case isShell && err == nil && was.Decision == verdict.Ask && !guard.Objects(was.Code):
+		opinion.Verdict = &v
+	}
+	return nil
 }
 
 // wrapper is the launcher with the profile of --rewrite, and with what the command
@@ -201,7 +242,7 @@ func (h *hooking) wrapper(o *options, cwd string) hook.Wrapper {
 // itself, what the wrapper says in its own words, and what would write beside the
 // command's output.
 var notCarried = []string{
-	"protocol", "rewrite", "on-ask", "disable-memory-guard",
+	"protocol", "rewrite", "on-ask", "disable-memory-guard", "settings",
 	"profile", "agent-id", "parent-agent-id", "layout", "memory-dir", "home", "workspace", "isolation-root", "agents-tree",
 	"json", "print-policy", "self-test", "risks", "report", "keep-fd",
 }

@@ -171,7 +171,7 @@ func Harmless(a shell.Assign) bool {
 		return false
 	}
 	switch a.Name {
-	case "LANG", "TZ", "NO_COLOR", "CLICOLOR", "FORCE_COLOR", "COLUMNS", "LINES":
+	case "LANG", "TZ", "NO_COLOR", "CLICOLOR", "FORCE_COLOR", "COLUMNS", "LINES", "CI":
 		return true
 	case "PAGER", "GIT_PAGER", "GH_PAGER":
 		return a.Value.Text == "cat" || a.Value.Text == ""
