@@ -52,8 +52,15 @@ func (s *Set) about(call ToolCall) *subject {
 	return sub
 }
 
+// reader judges what only reads: in the directories that may be read, and what an
+// allow rule lets be read.
 func (s *Set) reader(cwd string) *readonly.Judge {
-	return &readonly.Judge{Cwd: cwd, Home: s.Home, Roots: s.roots(cwd), Facts: s.Facts}
+	mayRead := func(name string) bool {
+		return slices.ContainsFunc(s.Rules[Allow], func(r Rule) bool {
+			return canonical(r.Tool) == "Read" && !r.Bare && s.matchPath(r, name, cwd, false)
+		})
+	}
+	return &readonly.Judge{Cwd: cwd, Home: s.Home, Roots: s.roots(cwd), MayRead: mayRead, Facts: s.Facts}
 }
 
 func (s *subject) judge() verdict.Verdict {

@@ -68,7 +68,7 @@ func (r *run) content(word shell.Word, options bool) string {
 	}
 	for _, cwd := range r.cwds {
 		full := absolute(cwd, word.Text)
-		if !r.AnyRoot && !r.within(full, r.Roots) {
+		if !r.AnyRoot && !r.within(full, r.Roots) && (r.MayRead == nil || !r.MayRead(full)) {
 			return "it reads " + word.Text + ", which is outside the roots"
 		}
 	}

@@ -48,6 +48,8 @@ type Judge struct {
 	Roots []string
 	// Writable are where redirections may write; none by default.
 	Writable []string
+	// MayRead lets a path outside the roots be read, if it is not nil.
+	MayRead func(path string) bool
 	// AnyRoot lets contents be read anywhere.
 	AnyRoot bool
 	Facts   Facts
