@@ -5,7 +5,7 @@ VERSION   ?=
 export CGO_ENABLED = 0
 export GOFLAGS     = -trimpath
 
-.PHONY: build setup test check lint integration containment hosts fuzz golden bench demo repro cross ci
+.PHONY: build setup test check lint integration containment hosts workloads fuzz golden bench demo repro cross ci
 
 build:
 	$(GO) build -tags launcher -ldflags '-s -w' -o bin/letta-confine ./cmd/letta-confine
@@ -44,6 +44,10 @@ containment: setup ## every class of attack and ordinary work, and a table of th
 hosts: build ## the launcher on real kernels, in containers, on crippled hosts; fetches some packages
 	./.ci/setup bubblewrap qemu-system-x86 qemu-system-arm crun
 	$(GO) run ./integration/hosts -launcher bin/letta-confine -cache bin/hosts
+
+workloads: build ## everyday tools in a workspace, unconfined and confined; -plain: as uid 65534 too
+	./.ci/setup bubblewrap git npm nodejs python3 sqlite3 tmux
+	$(GO) run ./integration/workloads -launcher bin/letta-confine
 
 conformance: ## facts of other programs' own tests, in the folder CASES
 	CONFINE_CASES=$(abspath $(CASES)) $(GO) test -count=1 ./guard ./shell/... ./rules

@@ -18,7 +18,7 @@ import (
 )
 
 // deviations are the facts of letta-code's that this guard does not share
-// (docs/decisions/0018-file-tools.md).
+// (docs/decisions/0021-file-tools.md).
 var deviations = map[string]string{
 	"sentinel": "LETTA_SANDBOX does not turn the guard off: anybody can set a variable",
 	"star":     "a pattern across all agents is about their tree, and not about an agent called *",

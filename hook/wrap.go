@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
 	"github.com/letta-confine/letta-confine/shell"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // Wrapper puts a launcher before the commands of shell tools.

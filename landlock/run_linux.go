@@ -58,16 +58,20 @@ var errChanged = errors.New("it was replaced while the sandbox was set up")
 // best effort: any right that the kernel does not take is an error, and on an
 // error the thread must not go on to run a command.
 //
+// The outputs are descriptors of the command's output: where one is a regular file
+// that was opened for writing, the command may open it anew, as /dev/stdout. Whoever
+// redirected it there meant it to be written.
+//
 // Each path is opened without following a symlink, and a root must be the file
 // that was resolved: a name swapped in the meantime grants nothing.
-func (rs Ruleset) Restrict() error {
+func (rs Ruleset) Restrict(outputs ...int) error {
 	err := restrict(ll.RulesetAttr{HandledAccessFS: uint64(rs.Handled), Scoped: rs.Scoped}, func(ruleset int) error {
 		for _, g := range rs.Grants {
 			if err := rs.add(ruleset, g); err != nil {
 				return fmt.Errorf("rule for %q: %w", g.Path, err)
 			}
 		}
-		return rs.addOutput(ruleset)
+		return rs.addOutputs(ruleset, outputs)
 	})
 	readable := slices.ContainsFunc(rs.Grants, func(g Grant) bool { return g.Path == "/" && g.Rights&ll.AccessFSReadDir != 0 })
 	if err != nil || readable || rs.Handled&ll.AccessFSReadDir == 0 {
@@ -114,12 +118,10 @@ func checkRoot() error {
 	return err
 }
 
-// addOutput lets the command open its own output anew, as /dev/stdout, where
-// that is a regular file that was opened for writing: whoever redirected it there
-// meant it to be written.
-func (rs Ruleset) addOutput(ruleset int) error {
+// addOutputs adds the rules for the command's output.
+func (rs Ruleset) addOutputs(ruleset int, outputs []int) error {
 	rights := uint64(rs.Handled & (ll.AccessFSWriteFile | ll.AccessFSTruncate))
-	for fd := 1; fd <= 2; fd++ {
+	for _, fd := range outputs {
 		var st unix.Stat_t
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 		if err == nil {

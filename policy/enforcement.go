@@ -21,11 +21,12 @@ const (
 	GapTmp         Gap = "tmp"              // what was to be a directory of the command's own is the host's, beside one of its own
 	GapSystemCalls Gap = "system-calls"     // no filter on them: input can be pushed into a shared terminal
 	GapProcesses   Gap = "processes-shared" // what were to be processes of the command's own are the host's
+	GapUnchecked   Gap = "unchecked"        // of the package confine: its mounts are not looked at before the command runs
 )
 
 // keepsContents reports whether, with g open, the command itself still reads no
 // denied content and changes no protected content.
-func (g Gap) keepsContents() bool { return g != GapTruncate }
+func (g Gap) keepsContents() bool { return g != GapTruncate && g != GapUnchecked }
 
 // OverDenial is something that a policy allows and a backend refuses.
 type OverDenial struct {

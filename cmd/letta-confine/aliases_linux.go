@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -15,13 +16,9 @@ import (
 // system. It reads what is mounted now; what is mounted later is another matter.
 // The policy is resolved again where there are any.
 func (in *inputs) aliases() error {
-	var wanted []policy.Root
-	for _, l := range in.resolved.Layers() {
-		if l.Access != policy.ReadWrite && l.Root.Kind != policy.Missing {
-			wanted = append(wanted, l.Root)
-		}
-	}
-	if len(wanted) == 0 {
+	if !slices.ContainsFunc(in.resolved.Layers(), func(l policy.Layer) bool {
+		return l.Access != policy.ReadWrite && l.Root.Kind != policy.Missing
+	}) {
 		return nil
 	}
 	text, err := readFile("/proc/self/mountinfo", maxMountinfo)
@@ -36,21 +33,9 @@ func (in *inputs) aliases() error {
 	if err != nil {
 		return fmt.Errorf("mounts: %w", err)
 	}
-	added := false
-	for _, root := range wanted {
-		for _, path := range hostfs.Aliases(root.Path, mounts) {
-			if in.resolved.Decide(path).Access <= root.Access() || !visible(path) {
-				continue
-			}
-			if err := in.policy.Add(root.List, path); err != nil {
-				return err
-			}
-			in.aliasOf[path] = root.Path
-			added = true
-		}
-	}
-	if !added {
-		return nil
+	in.aliasOf, err = hostfs.AddAliases(&in.policy, in.resolved, mounts)
+	if err != nil || len(in.aliasOf) == 0 {
+		return err
 	}
 	return in.resolve()
 }

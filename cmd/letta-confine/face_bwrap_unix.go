@@ -79,7 +79,7 @@ func there(path string) (string, error) {
 	if err != nil {
 		return "", bare(err)
 	}
-	if !visible(real) {
+	if !hostfs.Visible(real) {
 		return "", errors.New("nothing is there")
 	}
 	return real, nil

@@ -73,12 +73,12 @@ func (r *repository) add(dir string) error {
 	perTree := strings.Contains(strings.ToLower(string(text)), "worktreeconfig")
 	own := func(dir string) {
 		file := filepath.Join(dir, "config.worktree")
-		if perTree || visible(file) {
+		if perTree || hostfs.Visible(file) {
 			r.guards = append(r.guards, file)
 		}
 	}
 	own(dir)
-	if file := filepath.Join(dir, "commondir"); visible(file) {
+	if file := filepath.Join(dir, "commondir"); hostfs.Visible(file) {
 		r.guards = append(r.guards, file)
 	} else {
 		r.open = true
@@ -91,7 +91,7 @@ func (r *repository) add(dir string) error {
 	for _, dir := range linked {
 		own(dir)
 		for _, name := range []string{"commondir", "gitdir"} {
-			if file := filepath.Join(dir, name); visible(file) {
+			if file := filepath.Join(dir, name); hostfs.Visible(file) {
 				r.guards = append(r.guards, file)
 			}
 		}
@@ -113,7 +113,7 @@ func (r *repository) modules(dir string) error {
 	}
 	for _, dir := range dirs {
 		next := r.modules
-		if visible(filepath.Join(dir, "HEAD")) {
+		if hostfs.Visible(filepath.Join(dir, "HEAD")) {
 			next = r.add
 		}
 		if err := next(dir); err != nil {
@@ -189,7 +189,7 @@ func linkedTree(dir string) (common string, err error) {
 		return "", err
 	}
 	gitDir, common = canonicalOr(gitDir), canonicalOr(common)
-	if filepath.Dir(gitDir) != common+"/worktrees" || canonicalOr(back) != dot || !visible(common+"/HEAD") || !visible(common+"/objects") {
+	if filepath.Dir(gitDir) != common+"/worktrees" || canonicalOr(back) != dot || !hostfs.Visible(common+"/HEAD") || !hostfs.Visible(common+"/objects") {
 		return fail(fmt.Sprintf("the repository %q does not know it", common))
 	}
 	return common, nil
@@ -231,7 +231,7 @@ func (in *inputs) worktrees(p *policy.Policy) error {
 // working tree that the command starts in.
 func (in *inputs) worktreeHint(path string) string {
 	for _, dir := range append([]string{in.cwd}, policy.Ancestors(in.cwd)...) {
-		if !visible(dir + "/.git") {
+		if !hostfs.Visible(dir + "/.git") {
 			continue
 		}
 		if common, err := linkedTree(dir); err == nil && policy.Holds(common, path) {

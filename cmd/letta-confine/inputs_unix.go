@@ -277,13 +277,6 @@ func canonicalOr(path string) string {
 	return path
 }
 
-// visible reports whether anything is at path, so that there is something to
-// hide: a place that another mount covers has no such name.
-func visible(path string) bool {
-	info, err := hostfs.FS{}.Lstat(path)
-	return err == nil && info.Kind != policy.Missing
-}
-
 func readFile(path string, limit int) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0) // a fifo must not hold it up
 	if err != nil {

@@ -150,12 +150,12 @@ func (in *inputs) temporary(*policy.Policy) error {
 	if in.profile != nil && in.profile.Name == profile.MemorySubagent {
 		const hint = "make it yourself, as a directory"
 		for _, path := range in.profile.Worktrees {
-			if memory := strings.TrimSuffix(path, "-worktrees"); visible(memory) && !visible(path) {
+			if memory := strings.TrimSuffix(path, "-worktrees"); hostfs.Visible(memory) && !hostfs.Visible(path) {
 				in.makes = append(in.makes, making{"profile " + in.profile.Name, canonicalOr(path), 0o700, hint})
 			}
 		}
 		for _, memory := range in.profile.Memories {
-			if dir == "" && !in.opts.noTmpdir && in.opts.tmp != "private" && visible(memory) {
+			if dir == "" && !in.opts.noTmpdir && in.opts.tmp != "private" && hostfs.Visible(memory) {
 				dir, flag = memory+"/.tmp", "profile "+in.profile.Name
 			}
 		}

@@ -181,7 +181,7 @@ func (in *inputs) startLandlock(rep *report, b *backend, made []string) error {
 	if err := rep.plan(b, made); err != nil {
 		return err
 	}
-	if err := b.ruleset.Restrict(); errors.Is(err, landlock.ErrAbove) {
+	if err := b.ruleset.Restrict(1, 2); errors.Is(err, landlock.ErrAbove) {
 		return withHint(fmt.Errorf("landlock: %w", err), "start outside this chroot, or unmount there what holds the chroot itself")
 	} else if err != nil {
 		return fmt.Errorf("landlock: %w", err)

@@ -162,7 +162,7 @@ func confine(p Plan) (Proof, error) {
 		}
 	}
 	if p.Layer.ABI > 0 {
-		if err := p.Layer.Restrict(); err != nil {
+		if err := p.Layer.Restrict(1, 2); err != nil {
 			return Proof{}, fmt.Errorf("landlock: %w", err)
 		}
 	}
