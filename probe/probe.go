@@ -23,8 +23,12 @@ import (
 	"time"
 )
 
-// Limit is how long each step may take. A step that hangs is killed.
-const Limit = 2 * time.Second
+// Limit is how long each step may take where the caller does not say. A step that
+// hangs is killed.
+const Limit = 5 * time.Second
+
+// ErrTimeout is in the error of a step that was killed.
+var ErrTimeout = errors.New("nothing happened")
 
 // Word is the first argument that makes the launcher the probing stage. It is
 // followed by the directory of the tree and the pid of a process outside.
@@ -88,12 +92,14 @@ type Result struct {
 	Step   string `json:"step"`
 	OK     bool   `json:"ok"`
 	Reason string `json:"reason,omitempty"`
+	Hint   string `json:"hint,omitempty"` // the launcher's own
+	Err    error  `json:"-"`              // where the stage did not run
 	Seen   Seen   `json:"seen,omitempty"` // every attempt, "ok" or its error
 }
 
 // Run tries every step with one backend of the launcher at the given path. It
 // fails where the host cannot even do the unconfined control.
-func Run(launcher, backend string, flags ...string) ([]Result, error) {
+func Run(launcher, backend string, limit time.Duration, flags ...string) ([]Result, error) {
 	dir, err := os.MkdirTemp("", "letta-confine-probe-")
 	if err != nil {
 		return nil, fmt.Errorf("probe: %w", err)
@@ -112,7 +118,7 @@ func Run(launcher, backend string, flags ...string) ([]Result, error) {
 			return nil, fmt.Errorf("probe: %w", err)
 		}
 	}
-	control, err := see(dir, launcher, Word, dir, strconv.Itoa(os.Getpid()))
+	control, err := see(limit, dir, launcher, Word, dir, strconv.Itoa(os.Getpid()))
 	if err != nil {
 		return nil, fmt.Errorf("probe: the unconfined control: %w", err)
 	}
@@ -129,20 +135,24 @@ func Run(launcher, backend string, flags ...string) ([]Result, error) {
 	}
 	var results []Result
 	for _, step := range Steps {
-		results = append(results, try(step, free, dir, launcher, backend, flags))
+		results = append(results, try(limit, step, free, dir, launcher, backend, flags))
 	}
 	return results, nil
 }
 
-func try(step Step, free []string, dir, launcher, backend string, flags []string) Result {
+func try(limit time.Duration, step Step, free []string, dir, launcher, backend string, flags []string) Result {
 	args := append([]string{"--backend", backend, "--require", "any", "--quiet"}, flags...)
 	for _, f := range step.Flags {
 		args = append(args, strings.ReplaceAll(f, "%D", dir))
 	}
 	args = append(args, "--", launcher, Word, dir, strconv.Itoa(os.Getpid()))
-	seen, err := see(dir, launcher, args...)
+	seen, err := see(limit, dir, launcher, args...)
 	if err != nil {
-		return Result{Step: step.Name, Reason: err.Error()}
+		r := Result{Step: step.Name, Reason: err.Error(), Err: err}
+		if said, ok := errors.AsType[*sayError](err); ok {
+			r.Hint = said.hint
+		}
+		return r
 	}
 	if wrong := seen.surprise(step.Denied, free); wrong != "" {
 		return Result{Step: step.Name, Reason: wrong, Seen: seen}
@@ -178,28 +188,29 @@ func (s Seen) surprise(denied, free []string) string {
 }
 
 // see runs a program that ends in the stage, and returns what the stage saw.
-func see(dir, program string, args ...string) (Seen, error) {
+func see(limit time.Duration, dir, program string, args ...string) (Seen, error) {
 	for _, made := range []string{"own/new", "secret/new", "new"} {
 		if err := os.Remove(filepath.Join(dir, made)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), Limit)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
-	cmd.WaitDelay = Limit
+	cmd.WaitDelay = limit
 	cmd.Stdin = strings.NewReader("") // there may be no /dev/null to open for it
 	ownGroup(cmd)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("nothing happened for %v", Limit)
+		return nil, fmt.Errorf("%w for %v", ErrTimeout, limit)
 	}
 	if err != nil {
-		first, _, _ := strings.Cut(strings.TrimPrefix(stderr.String(), "letta-confine: error: "), "\n")
-		return nil, errors.New(strings.TrimPrefix(first, "no backend can confine this command: "))
+		first, rest, _ := strings.Cut(strings.TrimPrefix(stderr.String(), "letta-confine: error: "), "\n")
+		hint, _, _ := strings.Cut(strings.TrimPrefix(rest, "letta-confine: hint: "), "\n")
+		return nil, &sayError{strings.TrimPrefix(first, "no backend can confine this command: "), hint}
 	}
 	var seen Seen
 	if err := json.Unmarshal(out, &seen); err != nil {
@@ -207,6 +218,11 @@ func see(dir, program string, args ...string) (Seen, error) {
 	}
 	return seen, nil
 }
+
+// sayError is what a launcher that failed said.
+type sayError struct{ text, hint string }
+
+func (e *sayError) Error() string { return e.text }
 
 // Stage is the confined side: it tries everything, and prints what it saw.
 func Stage(dir string, outside int) error {

@@ -17,8 +17,8 @@ import (
 
 // mechanisms are what this system can confine with, the strongest first.
 var mechanisms = []mechanism{
-	{"bwrap", (*inputs).bubblewrap, (*inputs).start, findBwrap},
-	{"landlock", (*inputs).landlock, (*inputs).start, findLandlock},
+	{"bwrap", (*inputs).bubblewrap, (*inputs).start, findBwrap, whyBwrap},
+	{"landlock", (*inputs).landlock, (*inputs).start, findLandlock, nil},
 }
 
 // native is what the mechanisms of this system need.
@@ -32,11 +32,8 @@ type native struct {
 func (in *inputs) bubblewrap() backend {
 	fail := func(err error) backend { return backend{err: err} }
 	helper, err := bwrap.Find(in.opts.bwrap)
-	if errors.Is(err, bwrap.ErrMissing) {
-		err = withHint(err, "install the package bubblewrap")
-	}
 	if err != nil {
-		return fail(err)
+		return fail(bwrapError(err))
 	}
 	if err := in.checkHelper(helper.Path); err != nil {
 		return fail(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
+	"github.com/letta-confine/letta-confine/probe"
 	"github.com/letta-confine/letta-confine/seatbelt"
 )
 
@@ -30,6 +31,16 @@ type mechanism struct {
 	// find looks for it, for probe, and returns the flags that take just that
 	// one. An error comes with a code.
 	find func(*probed, *options) (flags []string, code string, err error)
+
+	// explain says why a step of probe failed, or nothing; nil for never.
+	explain func(p probed, self string, o *options, r probe.Result) probe.Why
+}
+
+func (m mechanism) why(p probed, self string, o *options, r probe.Result) probe.Why {
+	if m.explain == nil {
+		return probe.Why{}
+	}
+	return m.explain(p, self, o, r)
 }
 
 // backend is one mechanism, ready to confine one policy, or the reason why not.

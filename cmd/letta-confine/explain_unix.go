@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/letta-confine/letta-confine/denial"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/policy"
 )
@@ -20,6 +21,7 @@ type explanation struct {
 	AliasOf  string        `json:"aliasOf,omitempty"` // the root whose other place the deciding one is
 	Hint     string        `json:"hint,omitempty"`
 	Access   policy.Access `json:"-"`
+	*wanted
 }
 
 // rootJSON names a root as written and as resolved.
@@ -38,18 +40,30 @@ func explain(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(o.args) == 0 && !o.risks {
+	if o.stderr != "" && (len(o.args) > 0 || o.risks || o.wish != "") {
+		return 0, usageError("explain --stderr takes no path, --for or --risks")
+	}
+	if o.stderr == "" && o.report != "" {
+		return 0, usageError("explain --report needs --stderr")
+	}
+	if len(o.args) == 0 && !o.risks && o.stderr == "" {
 		return 0, usageError("explain needs a path")
 	}
 	in, err := gather(o)
 	if err != nil {
 		return 0, err
 	}
+	if o.stderr != "" {
+		return 0, in.explainStderr()
+	}
 	var all []explanation
 	for _, path := range o.args {
 		e, err := in.explainPath(path)
 		if err != nil {
 			return 0, err
+		}
+		if o.wish != "" {
+			e.wanted = in.want(e.Resolved, denial.Op(o.wish))
 		}
 		all = append(all, e)
 	}
@@ -65,15 +79,27 @@ func explain(args []string) (int, error) {
 		return 0, printJSON(out)
 	}
 	for _, e := range all {
-		fmt.Println(e.text())
-		if e.Hint != "" {
-			fmt.Println("  hint: " + e.Hint)
-		}
+		e.print()
 	}
 	for _, r := range risks {
 		fmt.Println(r.text())
 	}
 	return 0, nil
+}
+
+func jsonOf(r *policy.Root) *rootJSON {
+	if r == nil {
+		return nil
+	}
+	return &rootJSON{r.List.String(), r.Index, r.Given, r.Path, r.Kind.String()}
+}
+
+func (r rootJSON) String() string {
+	s := fmt.Sprintf("%s[%d] %q", r.List, r.Index, r.Given)
+	if r.Given != r.Resolved {
+		s += fmt.Sprintf(" (%q)", r.Resolved)
+	}
+	return s
 }
 
 func (in *inputs) explainPath(given string) (explanation, error) {
@@ -90,7 +116,7 @@ func (in *inputs) explainPath(given string) (explanation, error) {
 		e.Default = d.Access.String()
 	} else {
 		e.AliasOf = in.aliasOf[d.Root.Path]
-		e.Root = &rootJSON{d.Root.List.String(), d.Root.Index, d.Root.Given, d.Root.Path, d.Root.Kind.String()}
+		e.Root = jsonOf(d.Root)
 	}
 	switch {
 	case in.hides(d):
@@ -108,6 +134,16 @@ func (in *inputs) explainPath(given string) (explanation, error) {
 	return e, nil
 }
 
+func (e explanation) print() {
+	fmt.Println(e.text())
+	if e.wanted != nil {
+		e.wanted.print()
+	}
+	if e.Hint != "" {
+		fmt.Println("  hint: " + e.Hint)
+	}
+}
+
 func (e explanation) text() string {
 	s := fmt.Sprintf("%q: %s", e.Path, e.Access)
 	if e.Resolved != e.Path {
@@ -116,12 +152,8 @@ func (e explanation) text() string {
 	if e.Root == nil {
 		return s + ", by default"
 	}
-	s += fmt.Sprintf(", by %s[%d] %q", e.Root.List, e.Root.Index, e.Root.Given)
 	if e.AliasOf != "" {
-		return s + fmt.Sprintf(", where %q is mounted too", e.AliasOf)
+		return s + fmt.Sprintf(", by %s[%d] %q, where %q is mounted too", e.Root.List, e.Root.Index, e.Root.Given, e.AliasOf)
 	}
-	if e.Root.Given != e.Root.Resolved {
-		s += fmt.Sprintf(" (%q)", e.Root.Resolved)
-	}
-	return s
+	return s + ", by " + e.Root.String()
 }

@@ -6,12 +6,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/letta-confine/letta-confine/denial"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/landlock"
 	"github.com/letta-confine/letta-confine/policy"
+	"github.com/letta-confine/letta-confine/probe"
 	"github.com/letta-confine/letta-confine/profile"
 )
 
@@ -37,10 +40,11 @@ type options struct {
 
 	protect, protectGit, gitWorktree                          []string
 	isolate, newSession, dieWithParent, selfTest, exec, risks bool
-	bwrap, chdir, report                                      string
+	bwrap, chdir, report, wish, stderr                        string
 	allowOverDenial, createWritable, quiet, json, bareWord    bool
 	maxSiblings                                               int
 	keepFDs                                                   []int
+	probeTimeout                                              time.Duration
 	args                                                      []string
 	given                                                     [][2]string // every flag as it was given
 }
@@ -133,9 +137,17 @@ var flags = []flag{
 	{"print-policy", true, func(o *options, s string) error { return boolean(&o.printPolicy, s) }},
 	{"report", false, func(o *options, s string) error { return text(&o.report, s) }},
 	{"quiet", true, func(o *options, s string) error { return boolean(&o.quiet, s) }},
+	{"for", false, func(o *options, s string) error { return oneOf(&o.wish, s, denial.Ops()...) }},
+	{"stderr", false, func(o *options, s string) error { return text(&o.stderr, s) }},
 	{"error-format", false, func(_ *options, s string) error { return oneOf(new(string), s, errorText, errorJSON) }},
 	{"risks", true, func(o *options, s string) error { return boolean(&o.risks, s) }},
 	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},
+	{"probe-timeout", false, func(o *options, s string) (err error) {
+		if o.probeTimeout, err = time.ParseDuration(s); err != nil || o.probeTimeout <= 0 {
+			return errors.New("want a time such as 5s")
+		}
+		return nil
+	}},
 	{"json", true, func(o *options, s string) error { return boolean(&o.json, s) }},
 }
 
@@ -188,7 +200,7 @@ func number(s string, most int) (int, error) {
 func defaults() *options {
 	return &options{
 		caches: "none", backend: "auto", prefer: "strong", require: "contents", onUnavailable: "fail",
-		missingDenied: "create", maxSiblings: landlock.DefaultMaxSiblings,
+		missingDenied: "create", maxSiblings: landlock.DefaultMaxSiblings, probeTimeout: probe.Limit,
 	}
 }
 

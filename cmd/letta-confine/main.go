@@ -101,6 +101,8 @@ func dispatch(args []string) (int, error) {
 		return checks(args[1:])
 	case "probe":
 		return probeHost(args[1:])
+	case "doctor":
+		return probeHost(append([]string{"--self-test"}, args[1:]...))
 	case "completion":
 		return completion(args[1:])
 	case bwrapFace:

@@ -93,7 +93,7 @@ func (in *inputs) layersJSON() []map[string]any {
 	layers := []map[string]any{}
 	for _, l := range in.resolved.Layers() {
 		layers = append(layers, map[string]any{
-			"root":   rootJSON{l.Root.List.String(), l.Root.Index, l.Root.Given, l.Root.Path, l.Root.Kind.String()},
+			"root":   jsonOf(&l.Root),
 			"access": l.Access.String(),
 		})
 	}

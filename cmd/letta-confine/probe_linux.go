@@ -7,12 +7,13 @@ import (
 
 	"github.com/letta-confine/letta-confine/bwrap"
 	"github.com/letta-confine/letta-confine/landlock"
+	"github.com/letta-confine/letta-confine/probe"
 )
 
 func findBwrap(p *probed, o *options) (flags []string, code string, err error) {
 	helper, err := bwrap.Find(o.bwrap)
 	if err != nil {
-		return nil, bwrapCode(err), err
+		return nil, bwrapCode(err), bwrapError(err)
 	}
 	p.Program = helper.Path
 	return []string{"--bwrap", helper.Path}, "", nil
@@ -36,6 +37,22 @@ func bwrapCode(err error) string {
 		return "bwrap-untrusted"
 	}
 	return "bwrap-failed"
+}
+
+// bwrapError adds what to change.
+func bwrapError(err error) error {
+	switch {
+	case errors.Is(err, bwrap.ErrMissing):
+		return withHint(err, "install the package bubblewrap")
+	case errors.Is(err, bwrap.ErrUntrusted):
+		return withHint(err, "chown root it and the directories above it, and chmod go-w them")
+	}
+	return err
+}
+
+// whyBwrap finds out what keeps bubblewrap from working.
+func whyBwrap(p probed, self string, o *options, r probe.Result) probe.Why {
+	return probe.Look(self, p.Program, r.Reason, o.probeTimeout).Explain()
 }
 
 func landlockCode(err error) string {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +22,7 @@ type probed struct {
 	Usable      bool           `json:"usable"`
 	Enforcement string         `json:"enforcement"` // full, partial or unusable, for a policy of both kinds
 	Code        string         `json:"code,omitempty"`
+	Cause       string         `json:"cause,omitempty"` // of bwrap-userns-denied
 	Reason      string         `json:"reason,omitempty"`
 	Hint        string         `json:"hint,omitempty"`
 	Gaps        []string       `json:"gaps,omitempty"`
@@ -92,14 +94,17 @@ func (m mechanism) probe(self string, o *options) probed {
 	if err != nil {
 		return p.unusable(code, err)
 	}
-	results, err := probe.Run(self, m.name, flags...)
+	results, err := probe.Run(self, m.name, o.probeTimeout, flags...)
+	if errors.Is(err, probe.ErrTimeout) {
+		return p.late(m, err)
+	}
 	if err != nil {
 		return p.unusable("probe-failed", err)
 	}
 	p.Steps = results
 	for _, r := range results {
 		if !r.OK {
-			return p.unusable(failureCode(m.name, r.Reason), errors.New(r.Step+": "+r.Reason))
+			return p.failed(m, self, o, r)
 		}
 	}
 	return p.promises(m, o)
@@ -125,6 +130,10 @@ func (p probed) promises(m mechanism, o *options) probed {
 	}
 	e := planEvent(&made)
 	p.Usable, p.Enforcement, p.Gaps, p.OverDenials = true, e.Enforcement, e.Gaps, e.OverDenials
+	if m.name == "landlock" && (slices.Contains(p.Gaps, "truncate") || slices.Contains(p.Gaps, "unix-sockets")) {
+		p.Code = fmt.Sprintf("landlock-abi-%d", p.ABI)
+		p.Hint = "a newer kernel closes gaps: truncate from Linux 6.2 (ABI 3), unix-sockets from ABI 9"
+	}
 	return p
 }
 
@@ -133,24 +142,45 @@ func (p probed) unusable(code string, err error) probed {
 	return p
 }
 
-func failureCode(name, reason string) string {
-	if strings.HasPrefix(reason, "nothing happened") {
-		return name + "-timeout"
+// failed tells why a step did not end as it should.
+func (p probed) failed(m mechanism, self string, o *options, r probe.Result) probed {
+	if errors.Is(r.Err, probe.ErrTimeout) {
+		return p.late(m, errors.New(r.Step+": "+r.Reason))
 	}
-	return name + "-failed"
+	code, hint := m.name+"-failed", r.Hint
+	if w := m.why(p, self, o, r); w.Code != "" {
+		code, hint, p.Cause = w.Code, w.Hint, w.Cause
+	}
+	p = p.unusable(code, errors.New(r.Step+": "+r.Reason))
+	p.Hint = hint
+	return p
+}
+
+func (p probed) late(m mechanism, err error) probed {
+	return p.unusable(m.name+"-timeout", withHint(err, "pass --probe-timeout with more time, if this host is only slow"))
 }
 
 func (p probed) text(attempts bool) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s: ", p.Backend)
 	if !p.Usable {
-		fmt.Fprintf(&s, "unusable (%s): %s", p.Code, p.Reason)
+		code := p.Code
+		if p.Cause != "" {
+			code += ", " + p.Cause
+		}
+		fmt.Fprintf(&s, "unusable (%s): %s", code, p.Reason)
 		if p.Hint != "" {
 			fmt.Fprintf(&s, "\n  hint: %s", p.Hint)
 		}
 		return s.String()
 	}
 	fmt.Fprintf(&s, "usable, enforcement %s", p.Enforcement)
+	if p.Code != "" {
+		fmt.Fprintf(&s, " (%s)", p.Code)
+	}
+	if p.Hint != "" {
+		fmt.Fprintf(&s, "\n  hint: %s", p.Hint)
+	}
 	if p.Program != "" {
 		fmt.Fprintf(&s, "\n  program: %s", p.Program)
 	}

@@ -25,6 +25,12 @@ func (r *report) started(mountNamespace string) error {
 
 // exit says how the command ended, and which created directories stay.
 func (r *report) exit(code int, stay []string) {
-	no := false
-	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay})
+	if r == nil {
+		return
+	}
+	no, denied := false, notDenied
+	if code != 0 {
+		denied = deniedUnknown
+	}
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay, Denied: denied, Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/letta-confine/letta-confine/denial"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
@@ -19,8 +20,9 @@ import (
 // report writes the events of a run, one JSON object a line, each with one
 // write. A nil report writes nothing.
 type report struct {
-	fd    int
-	about about // of the plan event
+	fd          int
+	about       about  // of the plan event
+	enforcement string // likewise, for the exit event
 }
 
 // openReport opens --report. A file must be regular, reached through no
@@ -41,7 +43,7 @@ func (in *inputs) openReport() (*report, error) {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
 			return nil, fmt.Errorf("--report %q: %w", where, err)
 		}
-		return &report{fd, in.about}, nil
+		return &report{fd: fd, about: in.about}, nil
 	}
 	dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
 	if err != nil {
@@ -73,7 +75,7 @@ func (in *inputs) openReport() (*report, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("--report %q: %w", where, err)
 	}
-	return &report{fd, in.about}, nil
+	return &report{fd: fd, about: in.about}, nil
 }
 
 // event is any event of a report.
@@ -92,6 +94,9 @@ type event struct {
 	Proof        any       `json:"proof,omitempty"`
 	Code         *int      `json:"code,omitempty"`
 	RunnerFailed *bool     `json:"runnerFailed,omitempty"`
+	Denied       string    `json:"denied,omitempty"`
+	Dialect      []string  `json:"dialect,omitempty"`      // the errors by which the backend denies
+	RunnerStatus []int     `json:"runnerStatus,omitempty"` // without a started event, not the command's own
 	about
 }
 
@@ -139,6 +144,7 @@ func (r *report) plan(b *backend, made []string) error {
 	}
 	e := planEvent(b)
 	e.Created, e.about = made, r.about
+	r.enforcement = e.Enforcement
 	return r.write(e)
 }
 
@@ -161,20 +167,46 @@ func planEvent(b *backend) event {
 	if b.name != "bwrap" || slices.Contains(b.enforcement.Limits, "unsupervised") {
 		e.Exit = "unobserved"
 	}
+	for _, errno := range denial.Dialect(b.name) {
+		e.Dialect = append(e.Dialect, string(errno))
+	}
+	e.RunnerStatus = []int{launch.ExitFailure}
+	switch {
+	case b.name == "seatbelt":
+		e.RunnerStatus = append(e.RunnerStatus, 65, 71) // sandbox-exec's own
+	case slices.Contains(b.enforcement.Limits, "unsupervised"):
+		e.RunnerStatus = append(e.RunnerStatus, 1) // bubblewrap's own
+	}
 	return e
 }
+
+// What an exit event says of denials. Whoever has the command's standard error can
+// find out more (explain --stderr); the launcher leaves it to the command, so that a
+// command that failed may have been denied something, or not.
+const (
+	notDenied     = "notDenied"
+	deniedUnknown = "unknown"
+)
 
 // failed says that the command did not run: it could not be executed, or the
 // launcher failed before.
 func (r *report) failed(err error) {
+	if r == nil {
+		return
+	}
 	code := exitStatus(err)
 	runner := code == launch.ExitFailure
-	r.write(event{Event: "exit", Code: &code, RunnerFailed: &runner, Reason: err.Error()})
+	denied := deniedUnknown
+	if runner {
+		denied = notDenied // nothing was tried
+	}
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &runner, Reason: err.Error(), Denied: denied, Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
 }
 
 func (r *report) unconfined(reason string) error {
 	if r == nil {
 		return nil
 	}
+	r.enforcement = "none"
 	return r.write(event{Event: "plan", Enforcement: "none", Reason: reason, Exit: "unobserved", about: r.about})
 }

@@ -219,7 +219,7 @@ func TestSeatbeltInPlace(t *testing.T) {
 // TestSeatbeltReport: plan comes from the launcher, started from inside, and then
 // nobody is left to say more.
 func TestSeatbeltReport(t *testing.T) {
-	const planEvent = `{"schema":1,"event":"plan","backend":"seatbelt","enforcement":"partial","gaps":["helpers"],"overDenials":["mounts","disk-devices","setuid-programs","nested-sandboxes","pinned \"%D/own\""],"exit":"unobserved"}`
+	const planEvent = `{"schema":1,"event":"plan","backend":"seatbelt","enforcement":"partial","gaps":["helpers"],"overDenials":["mounts","disk-devices","setuid-programs","nested-sandboxes","pinned \"%D/own\""],"exit":"unobserved","dialect":["EPERM"],"runnerStatus":[125,65,71]}`
 	for _, c := range []struct {
 		name, script, command string
 		want                  []string
@@ -234,10 +234,10 @@ func TestSeatbeltReport(t *testing.T) {
 		{"a command that is not there", apply, "/no/such", []string{
 			planEvent,
 			`{"schema":1,"event":"started","proof":{"profile":"applied","refused":0}}`,
-			`{"schema":1,"event":"exit","reason":"command \"/no/such\" not found","code":127,"runnerFailed":false}`,
+			`{"schema":1,"event":"exit","reason":"command \"/no/such\" not found","code":127,"runnerFailed":false,"denied":"unknown"}`,
 		}},
 		{"nested", nested, "true", []string{
-			`{"schema":1,"event":"exit","reason":"no backend can confine this command: seatbelt: sandbox-exec could not apply the profile or start the command (exit status 71: sandbox_apply: Operation not permitted)","code":125,"runnerFailed":true}`,
+			`{"schema":1,"event":"exit","reason":"no backend can confine this command: seatbelt: sandbox-exec could not apply the profile or start the command (exit status 71: sandbox_apply: Operation not permitted)","code":125,"runnerFailed":true,"denied":"notDenied"}`,
 		}},
 	} {
 		m := newMac(t, c.script)

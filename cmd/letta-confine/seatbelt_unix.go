@@ -18,7 +18,7 @@ import (
 
 // seatbeltMechanism is macOS Seatbelt. It is here also on Linux, where only tests
 // reach it, with a stand-in for sandbox-exec.
-var seatbeltMechanism = mechanism{"seatbelt", (*inputs).seatbelt, (*inputs).startSeatbelt, findSeatbelt}
+var seatbeltMechanism = mechanism{"seatbelt", (*inputs).seatbelt, (*inputs).startSeatbelt, findSeatbelt, nil}
 
 // sandboxExec is the program that applies a profile. Only a test may set it.
 var sandboxExec = seatbelt.Path

@@ -4,8 +4,8 @@ package main
 // examples.
 const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan [flags] [--json] -- command [argument ...]
-       letta-confine explain [flags] [--risks] [--json] path ...
-       letta-confine probe [--self-test] [--json] | check KIND [--help] ...
+       letta-confine explain [flags] [--risks] [--json] path ... | --stderr FILE
+       letta-confine probe|doctor [--self-test] [--json] | check KIND ...
        letta-confine completion bash|zsh|fish | version [--json]
        letta-confine bwrap-argv ... | landlock-run ...  (docs/dsh.md)
 
@@ -39,8 +39,7 @@ backend
   --require full|contents|any        the least enforcement that is accepted
   --on-unavailable fail|run what to do where no backend can confine
   --allow-over-denial       with auto: take Landlock though it refuses too much
-  --missing-denied create|refuse     what to do about a missing denied root
-  --create-writable         make missing writable roots
+  --missing-denied create|refuse  --create-writable  for roots that are missing
   --max-siblings N          most files that Landlock grants beside the roots
 process
   --chdir DIR               start the command there
@@ -53,8 +52,9 @@ process
 output
   --report FILE|fd:N        write what happened as JSON, one event a line
   --quiet  --json  --error-format text|json  no warnings; JSON, of errors too
-  --risks                   with explain: list services that could act for it
-  --self-test               with probe: show every attempt and what came of it
+  --for OPERATION  --stderr FILE  --risks   with explain: what would allow it;
+                            which lines are denials; services that could act
+  --self-test  --probe-timeout 5s  with probe: every attempt; time for each step
 
 exit status: the command's own; 125 the launcher failed and the command never
 ran; 126 the command cannot run; 127 it was not found; 128+n signal n ended it

@@ -180,8 +180,8 @@ func (j *judge) probe(v *verdict) map[string]string {
 	v.Probe = fmt.Sprint(r.status)
 	var answer struct {
 		Backends []struct {
-			Backend, Enforcement, Code string
-			Gaps                       []string
+			Backend, Enforcement, Code, Cause string
+			Gaps                              []string
 		}
 	}
 	said := map[string]string{"bwrap": "unknown", "landlock": "unknown"}
@@ -190,8 +190,8 @@ func (j *judge) probe(v *verdict) map[string]string {
 		return said
 	}
 	for _, b := range answer.Backends {
-		if b.Code != "" {
-			said[b.Backend] = b.Code
+		if b.Enforcement == "unusable" {
+			said[b.Backend] = strings.TrimSpace(b.Code + " " + b.Cause)
 			continue
 		}
 		said[b.Backend] = strings.Join(append([]string{b.Enforcement}, b.Gaps...), " ")
