@@ -52,8 +52,15 @@ func (s *Set) about(call ToolCall) *subject {
 	return sub
 }
 
+// reader judges what only reads: in the directories that may be read, and what an
+// allow rule lets be read.
 func (s *Set) reader(cwd string) *readonly.Judge {
-	return &readonly.Judge{Cwd: cwd, Home: s.Home, Roots: s.roots(cwd), Facts: s.Facts}
+	mayRead := func(name string) bool {
+		return slices.ContainsFunc(s.Rules[Allow], func(r Rule) bool {
+			return canonical(r.Tool) == "Read" && !r.Bare && s.matchPath(r, name, cwd, false)
+		})
+	}
+	return &readonly.Judge{Cwd: cwd, Home: s.Home, Roots: s.roots(cwd), MayRead: mayRead, Facts: s.Facts}
 }
 
 func (s *subject) judge() verdict.Verdict {
@@ -204,7 +211,8 @@ func (s *subject) meetsShellPath(r Rule, tool string) match {
 		if tool != "Write" && tool != "Edit" && met(st.Reads) || (tool == "Write" || tool == "Edit") && met(st.Writes) {
 			return yes
 		}
-		if st.Decision == verdict.Allow {
+		// Words of git may name a path within a commit.
+		if argv := st.Argv; st.Decision == verdict.Allow && (tool == "Write" || tool == "Edit" || len(argv) == 0 || argv[0] != "git") {
 			continue
 		}
 		words := operandsOf(s.script.Commands[i])
@@ -230,8 +238,10 @@ func operandsOf(c shell.Command) []string {
 			continue
 		}
 		out = append(out, word.Text)
-		if _, value, ok := strings.Cut(word.Text, "="); ok && value != "" { // --file=x, if=x
-			out = append(out, value)
+		for at, c := range word.Text { // --file=x, @x, commit:x
+			if strings.ContainsRune("=:@,", c) && at+1 < len(word.Text) {
+				out = append(out, word.Text[at+1:])
+			}
 		}
 		if strings.HasPrefix(word.Text, "-") && len(word.Text) > 2 && word.Text[1] != '-' { // -fx
 			out = append(out, word.Text[2:])

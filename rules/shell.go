@@ -80,7 +80,7 @@ func words(rule []string, prefix bool, argv []shell.Word) match {
 	}
 	if !argv[0].Known {
 		if argv[0].Split { // it may be none, one or many
-			return min(possible, max(words(rule, prefix, argv[1:]), words(rule[1:], prefix, argv), words(rule[1:], prefix, argv[1:])))
+			return possible
 		}
 		return min(possible, words(rule[1:], prefix, argv[1:]))
 	}

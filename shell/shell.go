@@ -28,6 +28,9 @@ const MaxLen = 10000
 // maxCommands bounds the simple commands of one text, loops unrolled.
 const maxCommands = 2000
 
+// maxSteps bounds the statements that are walked through.
+const maxSteps = 2 * maxCommands
+
 // maxDepth bounds scripts within scripts.
 const maxDepth = 8
 
@@ -127,6 +130,14 @@ type Options struct {
 	POSIX bool
 	// Vars are variables whose values are known; HOME is what ~ means.
 	Vars map[string]string
+	// budget is what may still be looked at within wrappers. Words that may all be
+	// the command multiply.
+	budget *int
+}
+
+func (o Options) spend() bool {
+	*o.budget--
+	return *o.budget >= 0
 }
 
 // Error is a text that is not read.
@@ -141,7 +152,11 @@ func (e *Error) Error() string { return fmt.Sprintf("%s at byte %d", e.Why, e.Of
 func Parse(src string) (*Script, error) { return Options{}.Parse(src) }
 
 // Parse reads a command line. Its error is an *Error.
-func (o Options) Parse(src string) (*Script, error) { return o.parse(src, 0) }
+func (o Options) Parse(src string) (*Script, error) {
+	budget := maxCommands
+	o.budget = &budget
+	return o.parse(src, 0)
+}
 
 func (o Options) parse(src string, depth int) (*Script, error) {
 	if err := refuse(src); err != nil {
@@ -169,7 +184,7 @@ func (o Options) read(src string, lang syntax.LangVariant, depth int) (*Script, 
 	}
 	w.taint(file)
 	w.stmts(file.Stmts)
-	if len(w.commands) > maxCommands {
+	if len(w.commands) > maxCommands || w.steps > maxSteps || *o.budget < 0 {
 		return nil, &Error{0, "more commands than are looked at"}
 	}
 	return &Script{w.commands, w.doubts}, nil

@@ -104,7 +104,8 @@ func TestParse(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for _, src := range []string{
 		"ls # x \\\ntouch x", "cat a\x00; b", "ls \x1b[2K", "ls\u00a0-la", "echo\u2028x", "ls \u202e", "\u200bls", "ls \xff",
-		"ls \U000e0041", "ls \u3164", strings.Repeat("a ", MaxLen/2+1), "ls (", "echo 'a",
+		"ls \U000e0041", strings.Repeat("su ", 3000), strings.Repeat("nice -x ", 1000),
+		strings.Repeat("for a in 1 2; do ", 100) + "[[ x ]]" + strings.Repeat("; done", 100), "ls \u3164", strings.Repeat("a ", MaxLen/2+1), "ls (", "echo 'a",
 	} {
 		if s, err := Parse(src); err == nil {
 			t.Errorf("Parse(%q) = %v, want an error", src, s.Commands)

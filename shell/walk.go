@@ -13,6 +13,7 @@ type walker struct {
 	options  Options
 	lang     syntax.LangVariant
 	depth    int
+	steps    int
 	loops    int // loops around here that are not unrolled
 	vars     map[string]Word
 	tainted  []string // variables that some command of the text may set
@@ -117,6 +118,9 @@ func (w *walker) stmts(list []*syntax.Stmt) {
 }
 
 func (w *walker) stmt(s *syntax.Stmt) {
+	if w.steps++; w.steps > maxSteps { // loops in loops multiply
+		return
+	}
 	if s.Coprocess || s.Disown {
 		w.doubt(s, "an operator of another shell")
 	}
@@ -134,9 +138,7 @@ func (w *walker) stmt(s *syntax.Stmt) {
 
 func (w *walker) add(c Command) {
 	c.Repeats = w.loops > 0
-	if len(w.commands) <= maxCommands {
-		w.commands = append(w.commands, c)
-	}
+	w.commands = append(w.commands, c)
 }
 
 // command takes the compound commands. What is not among them is in doubt, but
@@ -232,6 +234,9 @@ func (w *walker) loop(c *syntax.ForClause) {
 		values = []Word{{Text: "$" + name, Split: true}}
 	}
 	for _, v := range values {
+		if w.steps > maxSteps {
+			break
+		}
 		w.vars[name] = v
 		w.stmts(c.Do)
 	}

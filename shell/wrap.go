@@ -37,6 +37,14 @@ var wrappers = []wrapper{
 	{"toybox", "", nil, 0, false},
 }
 
+// runners run a command that is somewhere among their words, or a script that is
+// one of them. Where is not told apart: a rule that denies one must see it.
+var runners = []string{
+	"watch", "unbuffer", "chroot", "flock", "parallel", "script", "su", "runuser", "pkexec", "ssh", "strace", "ltrace", "unshare", "nsenter",
+	"setpriv", "chronic", "entr", "firejail", "bwrap", "systemd-run", "taskset", "chrt", "numactl", "catchsegv", "setarch", "fakeroot", "proot",
+	"fd", "fdfind", "rlwrap", "torsocks", "proxychains", "dbus-run-session", "start-stop-daemon", "daemonize", "sshpass",
+}
+
 var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh"}
 
 // unwrap finds what c runs. Where an option of a wrapper is not known, every rest
@@ -55,6 +63,15 @@ func (w *walker) unwrap(c *Command) {
 		return
 	case name == "find":
 		w.unwrapFind(c)
+		return
+	}
+	if slices.Contains(runners, name) {
+		for i, word := range c.Argv[1:] {
+			w.inner(c, c.Argv[i+1:], nil)
+			if word.Known && strings.Contains(word.Text, " ") {
+				w.nested(c, word.Text, name)
+			}
+		}
 		return
 	}
 	known := slices.IndexFunc(wrappers, func(k wrapper) bool { return k.name == name })
@@ -156,7 +173,7 @@ func (k wrapper) options(argv []Word) (int, bool) {
 
 // inner adds a command that c runs.
 func (w *walker) inner(c *Command, argv []Word, assigns []Assign) {
-	if len(argv) == 0 {
+	if len(argv) == 0 || !w.options.spend() {
 		return
 	}
 	inner := Command{Argv: argv, Assigns: assigns, Start: c.Start, End: c.End, Repeats: c.Repeats}
@@ -216,7 +233,10 @@ func (w *walker) unwrapText(c *Command, name string) {
 // nested reads a script within the script, and reports whether its commands are
 // all there is to know about it.
 func (w *walker) nested(c *Command, src, name string) bool {
-	o := Options{POSIX: name != "bash", Vars: map[string]string{}}
+	if !w.options.spend() {
+		return false
+	}
+	o := Options{POSIX: name != "bash", Vars: map[string]string{}, budget: w.options.budget}
 	if len(c.Assigns) == 0 && !w.anyVar {
 		for n, v := range w.options.Vars {
 			if !slices.Contains(w.tainted, n) {

@@ -33,6 +33,7 @@ func find(r *run, c shell.Command, args []shell.Word) string {
 			return "where find starts is not known"
 		}
 	}
+	regular := r.regular(args[:i], args[i:])
 	runs := 0
 	for ; i < len(args); i++ {
 		word := args[i]
@@ -58,11 +59,44 @@ func find(r *run, c shell.Command, args []shell.Word) string {
 		return "what find runs is not known"
 	}
 	for _, inner := range c.Inner {
+		if regular {
+			inner.Argv = slices.Clone(inner.Argv)
+			for i, word := range inner.Argv {
+				if word.Text == "{}" {
+					inner.Argv[i].Stream = true // a file in the roots, and no option
+				}
+			}
+		}
 		if why := r.call(inner); why != "" {
 			return why
 		}
 	}
 	return ""
+}
+
+// regular reports whether all that find can find are regular files in the roots:
+// it starts there, follows no link, and says -type f where nothing goes past it.
+func (r *run) regular(starts, expression []shell.Word) bool {
+	if len(starts) == 0 {
+		return false
+	}
+	for _, word := range starts {
+		if !word.Known || strings.HasPrefix(word.Text, "-") || r.content(word, true) != "" {
+			return false
+		}
+	}
+	typed := false
+	for i, word := range expression {
+		switch word.Text {
+		case "-o", "-or", ",", "!", "-not", "(", "-follow":
+			return false
+		case "-exec":
+			return typed
+		case "-type":
+			typed = typed || i+1 < len(expression) && expression[i+1].Known && expression[i+1].Text == "f"
+		}
+	}
+	return false
 }
 
 func isFindExpression(word shell.Word) bool {

@@ -38,7 +38,8 @@ var gitCommands = []gitCommand{
 	{name: "log", options: gitRevisions + gitDiffs, kind: files, programs: gitContents},
 	{name: "rev-list", options: gitRevisions, kind: files},
 	{name: "shortlog", options: "-snec " + gitRevisions, kind: files},
-	{name: "reflog", options: gitRevisions, kind: files, most: 1},
+	{name: "reflog show", options: gitRevisions, kind: files},
+	{name: "reflog", options: gitRevisions, kind: none},
 	{name: "show", options: gitRevisions + gitDiffs, kind: files, worktree: true},
 	{name: "diff", options: "-# --cached --staged --merge-base --no-color --color? --ignore-submodules? --submodule?" + gitDiffs, kind: files, worktree: true},
 	{name: "status", options: "-sbuz -v --short --branch --porcelain? --long --show-stash --untracked-files? --ignored? --ignore-submodules? --column? --no-column --ahead-behind --no-ahead-behind --no-renames", kind: files, worktree: true},
@@ -61,7 +62,7 @@ var gitCommands = []gitCommand{
 	{name: "remote", options: "-v --verbose", kind: none},
 	{name: "stash list", options: gitRevisions, kind: none},
 	{name: "worktree list", options: "-vz --porcelain --verbose", kind: none},
-	{name: "config", options: "-lz --get= --get-all= --get-regexp= --list --local --show-origin --show-scope --name-only --null --bool --int --path --type=", kind: none, needs: ""},
+	{name: "config", options: "-lz --get= --get-all= --get-regexp= --list --local --show-origin --show-scope --name-only --null --bool --int --path --type=", kind: text, most: 1},
 	{name: "check-ignore", options: "-qvzn --quiet --verbose --non-matching --no-index", kind: files},
 	{name: "version", options: "--build-options", kind: none},
 }
@@ -120,8 +121,8 @@ func git(r *run, c shell.Command, args []shell.Word) string {
 	if command.needs != "" && len(s.operands) > 0 && !listed {
 		return "git " + command.name + " with a name makes one"
 	}
-	if command.name == "config" && len(s.seen) == 0 {
-		return "git config without --get or --list"
+	if command.name == "config" && len(s.operands) > 0 && !strings.Contains(s.operands[0].Text, ".") {
+		return "git config " + s.operands[0].Text + " is no key" // newer ones have verbs: edit, set
 	}
 	for _, dir := range dirs {
 		if why := r.vet(dir, programs); why != "" {

@@ -1,6 +1,7 @@
 package readonly
 
 import (
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -64,7 +65,10 @@ func (r *run) content(word shell.Word, options bool) string {
 		if clean := path.Clean(full); !slices.Contains(r.reads, clean) {
 			r.reads = append(r.reads, clean)
 		}
-		if !r.AnyRoot && !r.within(full, r.Roots) {
+	}
+	for _, cwd := range r.cwds {
+		full := absolute(cwd, word.Text)
+		if !r.AnyRoot && !r.within(full, r.Roots) && (r.MayRead == nil || !r.MayRead(full)) {
 			return "it reads " + word.Text + ", which is outside the roots"
 		}
 	}
@@ -75,6 +79,11 @@ func (r *run) content(word shell.Word, options bool) string {
 func (r *run) globbed(pattern string, options bool) string {
 	if r.lost {
 		return "the current directory is not known"
+	}
+	for _, cwd := range r.cwds { // what it would read, whatever the answer
+		if names, err := r.matches(cwd, pattern); err == nil {
+			r.reads = append(r.reads, names...)
+		}
 	}
 	if options && strings.IndexByte("*?[-", pattern[0]) >= 0 {
 		return "the pattern " + pattern + " may match a name that is an option"
@@ -97,18 +106,25 @@ func (r *run) globbed(pattern string, options bool) string {
 		if strings.Contains(dir, `\`) || !r.within(dir, r.Roots) {
 			return "the pattern " + pattern + " is outside the roots"
 		}
-		names, err := r.Facts.Glob(full)
+		names, err := r.matches(cwd, pattern)
 		if err != nil {
 			return "what the pattern " + pattern + " matches is not known"
 		}
 		for _, name := range names {
-			r.reads = append(r.reads, path.Clean(name))
 			if !r.within(name, r.Roots) {
 				return "the pattern " + pattern + " matches " + name + ", which leads outside the roots"
 			}
 		}
 	}
 	return ""
+}
+
+// matches are the names that a pattern matches now.
+func (r *run) matches(cwd, pattern string) ([]string, error) {
+	if r.Facts == nil {
+		return nil, fs.ErrInvalid
+	}
+	return r.Facts.Glob(absolute(cwd, pattern))
 }
 
 // cd judges cd and follows it.

@@ -48,6 +48,8 @@ type Judge struct {
 	Roots []string
 	// Writable are where redirections may write; none by default.
 	Writable []string
+	// MayRead lets a path outside the roots be read, if it is not nil.
+	MayRead func(path string) bool
 	// AnyRoot lets contents be read anywhere.
 	AnyRoot bool
 	Facts   Facts
@@ -167,11 +169,14 @@ func (r *run) command(c shell.Command) verdict.Verdict {
 // Harmless reports whether a variable changes at most how things are
 // shown.
 func Harmless(a shell.Assign) bool {
+	if a.Name == "TZ" && a.Value.Known { // a file beneath the system's, unless it says otherwise
+		return !strings.HasPrefix(strings.TrimPrefix(a.Value.Text, ":"), "/") && !strings.Contains(a.Value.Text, "..")
+	}
 	if !a.Value.Known || strings.Contains(a.Value.Text, "/") {
 		return false
 	}
 	switch a.Name {
-	case "LANG", "TZ", "NO_COLOR", "CLICOLOR", "FORCE_COLOR", "COLUMNS", "LINES":
+	case "LANG", "NO_COLOR", "CLICOLOR", "FORCE_COLOR", "COLUMNS", "LINES", "CI":
 		return true
 	case "PAGER", "GIT_PAGER", "GH_PAGER":
 		return a.Value.Text == "cat" || a.Value.Text == ""

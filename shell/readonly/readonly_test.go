@@ -97,6 +97,24 @@ func TestTricky(t *testing.T) {
 	}
 }
 
+// The first list has what is near the lines of the table and must ask, the second
+// what is near its harmless ones and must not.
+func TestLists(t *testing.T) {
+	p := newPlace(t)
+	for name, want := range map[string]verdict.Decision{"testdata/asks.txt": verdict.Ask, "testdata/allows.txt": verdict.Allow} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			src := strings.TrimSuffix(line, "\n")
+			if got, _ := p.judge(src); got.Decision != want {
+				t.Errorf("%q: %v (%s), want %v", src, got.Decision, got.Reason, want)
+			}
+		}
+	}
+}
+
 // A row says whether git, under a configuration, ran the program that the
 // configuration names. Where it did, the call must ask; and nothing may ask where
 // the repository has no such configuration.

@@ -21,10 +21,7 @@ func sed(r *run, _ shell.Command, args []shell.Word) string {
 		}
 		script, given := "", false
 		if rest, ok := strings.CutPrefix(word.Text, "--expression"); ok {
-			script, given = strings.CutPrefix(rest, "=")
-			if !given {
-				script, given = "", true
-			}
+			script, given = strings.TrimPrefix(rest, "="), true
 		} else if strings.HasPrefix(word.Text, "-") && !strings.HasPrefix(word.Text, "--") {
 			if at := strings.IndexByte(word.Text, 'e'); at > 0 {
 				script, given = word.Text[at+1:], true

@@ -85,7 +85,7 @@ var models = []struct {
 	{"uptime", model{raw: true}},
 	{"id", model{raw: true}},
 	{"groups", model{raw: true}},
-	{"arch", model{raw: true}},
+	{"arch", model{kind: none}},
 	{"nproc", model{raw: true}},
 	{"tty", model{raw: true}},
 	{"ps", model{raw: true}},
