@@ -85,14 +85,23 @@ func test(_ *run, c shell.Command, args []shell.Word) string {
 		args = args[1:]
 	}
 	unary := []string{"-e", "-f", "-d", "-s", "-L", "-h", "-r", "-w", "-x", "-z", "-n", "-p", "-S", "-b", "-c"}
-	binary := []string{"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"}
+	numeric := []string{"-eq", "-ne", "-lt", "-le", "-gt", "-ge"}
+	binary := append([]string{"=", "==", "!=", "-nt", "-ot", "-ef"}, numeric...)
 	switch {
+	case len(args) == 3 && args[1].Known && slices.Contains(numeric, args[1].Text) && (evaluated(args[0]) || evaluated(args[2])):
+		return "a test that evaluates arithmetic"
 	case len(args) <= 1,
 		len(args) == 2 && args[0].Known && slices.Contains(unary, args[0].Text),
 		len(args) == 3 && args[1].Known && slices.Contains(binary, args[1].Text):
 		return ""
 	}
 	return "a test that is not known to be read-only"
+}
+
+// evaluated reports whether a shell of ksh's line, as sh is on some systems, takes
+// the operand of a comparison of numbers for an expression, which can run commands.
+func evaluated(word shell.Word) bool {
+	return word.Known && strings.Trim(word.Text, "+-0123456789") != ""
 }
 
 // query is jq and yq: a program, then files. A program can load others.
