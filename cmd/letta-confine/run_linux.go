@@ -127,7 +127,7 @@ func (in *inputs) prepare(b *backend, made *made) error {
 		again := err == nil || errors.Is(err, errRemoved) || errors.Is(err, unix.ENOENT)
 		if !again || try == prepareTries {
 			if err == nil {
-				err = fmt.Errorf("%s %q is not there, and was removed again", b.plan.Create[0].List, b.plan.Create[0].Given)
+				err = fmt.Errorf("%s is not there, and was removed again", in.called(b.plan.Create[0]))
 			}
 			return err
 		}
