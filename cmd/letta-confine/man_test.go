@@ -183,7 +183,7 @@ func TestManPageNamesEveryMember(t *testing.T) {
 
 func TestManPagesAreWellFormed(t *testing.T) {
 	pages, err := os.ReadDir(manDir)
-	if err != nil || len(pages) != 2 {
+	if err != nil || len(pages) != 3 {
 		t.Fatalf("the man pages: %v, %v", pages, err)
 	}
 	need(t, "mandoc")
