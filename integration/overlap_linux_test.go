@@ -48,6 +48,12 @@ func (b box) serve(t *testing.T, tr *testenv.Tree, f flags) *talk {
 	defer w.Close()
 	c := b.command(t, tr, append(flags{"--report", "fd:3"}, f...), testenv.Helper(t), "serve")
 	c.Files = []*os.File{w}
+	return talkTo(t, c, r)
+}
+
+// talkTo starts a command that serves.
+func talkTo(t *testing.T, c testenv.Command, r *os.File) *talk {
+	t.Helper()
 	cmd := c.Cmd(soon(t))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -208,6 +214,34 @@ func TestBackgroundProcessKeepsItsMask(t *testing.T) {
 			t.Errorf("the process left behind reads what the host put under its mask: %s, want %s", got, hidden.errno(b.backend))
 		}
 		gone(t, []int{pid})
+	})
+}
+
+// TestStrangerThatCannotBeLookedAt: a younger process of the same user whose mount
+// namespace is closed to the launcher keeps the directory only if it can have come
+// out of the sandbox. Those of root are open to root.
+func TestStrangerThatCannotBeLookedAt(t *testing.T) {
+	eachOn(t, "bwrap", func(t *testing.T, b box) {
+		for _, c := range []struct {
+			acts []string
+			stay bool
+		}{
+			{[]string{"undumpable"}, false},
+			{[]string{"no-new-privs", "undumpable"}, b.user.UID != 0},
+		} {
+			tr := testenv.NewTree(t, b.user)
+			maker := b.serve(t, tr, flags{"--deny", tr.Path("work/later")})
+			stranger := talkTo(t, testenv.Command{User: b.user, Dir: tr.Path("work"), Home: tr.Home(), Argv: []string{testenv.Helper(t), "serve"}}, nil)
+			for _, act := range c.acts {
+				if got := stranger.ask(act); got != "ok" {
+					t.Fatalf("%s = %s", act, got)
+				}
+			}
+			maker.end()
+			if tr.Exists("work/later") != c.stay {
+				t.Errorf("with a stranger that did %v the made directory is there: %v, want %v", c.acts, !c.stay, c.stay)
+			}
+		}
 	})
 }
 
