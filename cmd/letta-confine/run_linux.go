@@ -183,6 +183,8 @@ func (in *inputs) startLandlock(rep *report, b *backend, made []string) error {
 	}
 	if err := b.ruleset.Restrict(1, 2); errors.Is(err, landlock.ErrAbove) {
 		return withHint(fmt.Errorf("landlock: %w", err), "start outside this chroot, or unmount there what holds the chroot itself")
+	} else if errors.Is(err, landlock.ErrLayers) {
+		return withHint(fmt.Errorf("landlock: %w", err), "start fewer launchers inside one another")
 	} else if err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}

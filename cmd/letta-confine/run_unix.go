@@ -152,6 +152,9 @@ type startError struct{ error }
 
 func (e *startError) Unwrap() error { return e.error }
 
+// probeHint is the cure where no backend knows one. Probe itself does not repeat it.
+const probeHint = "run letta-confine probe to see what this host can do"
+
 // reason is why b cannot be used.
 func (b *backend) reason() string { return strings.TrimPrefix(b.err.Error(), "bubblewrap: ") }
 
@@ -166,7 +169,7 @@ func unavailable(list []backend) error {
 		}
 	}
 	if hint == "" {
-		hint = "run letta-confine probe to see what this host can do"
+		hint = probeHint
 	}
 	return withHint(errors.New("no backend can confine this command: "+strings.Join(reasons, "; ")), hint)
 }
