@@ -92,6 +92,7 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		},
 		Started: func(p inner.Proof) error {
 			namespace = p.MountNamespace
+			made.hold(p)
 			return rep.started(p.MountNamespace)
 		},
 	}
