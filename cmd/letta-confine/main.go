@@ -11,8 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/spf13/pflag"
-
+	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/verdict"
 )
@@ -76,7 +75,7 @@ func run(args []string) (status int) {
 	}
 	status, err := dispatch(args)
 	switch {
-	case errors.Is(err, pflag.ErrHelp):
+	case errors.Is(err, flagset.ErrHelp):
 		fmt.Print(usage)
 		return 0
 	case err != nil:

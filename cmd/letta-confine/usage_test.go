@@ -15,7 +15,7 @@ import (
 // documentedOnly are words of the usage that look like flags and are none.
 var documentedOnly = []string{"help"}
 
-// unlisted are flags that the usage need not name: pflag's own.
+// unlisted are flags that the usage need not name: the parser's own.
 var unlisted = []string{"help"}
 
 var flagWord = regexp.MustCompile(`--[a-z][a-z-]*`)
