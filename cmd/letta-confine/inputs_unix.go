@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,8 +117,35 @@ func collect(o *options) (*inputs, error) {
 }
 
 func (in *inputs) resolve() (err error) {
-	in.resolved, err = policy.Resolve(in.policy, hostfs.FS{})
+	in.resolved, err = in.resolveOf(in.policy)
 	return err
+}
+
+// resolveOf is policy.Resolve with errors that speak of a root as the user wrote
+// it: by its flag, where it came from one, and with its path once.
+func (in *inputs) resolveOf(p policy.Policy) (policy.Resolved, error) {
+	r, err := policy.Resolve(p, hostfs.FS{})
+	if root, ok := errors.AsType[*policy.RootError](err); ok {
+		root.Flag = in.byFlag(root.List, root.Path)
+		if at, ok := errors.AsType[*fs.PathError](root.Err); ok && at.Path == root.Path {
+			root.Err = at.Err
+		}
+	}
+	return r, err
+}
+
+// byFlag reports whether the command line gave a root itself.
+func (in *inputs) byFlag(l policy.List, given string) bool {
+	return slices.Contains(in.opts.listed.Roots(l), given)
+}
+
+// called is how the user gave a root: --deny "/x", or deniedRoots "/x".
+func (in *inputs) called(root policy.Root) string {
+	name := root.List.String()
+	if in.byFlag(root.List, root.Given) {
+		name = root.List.Flag()
+	}
+	return fmt.Sprintf("%s %q", name, root.Given)
 }
 
 // create makes the directories that the caller asked for, and those that a
@@ -136,7 +164,7 @@ func (in *inputs) create(needed []policy.Root) (made []string, err error) {
 				continue
 			}
 			if _, err := hostfs.Mkdir(root.Path, 0o777); err != nil {
-				return nil, fmt.Errorf("--create-writable: %s %q: %w", root.List, root.Given, err)
+				return nil, fmt.Errorf("--create-writable: %s: %w", in.called(root), err)
 			}
 		}
 	}
@@ -144,7 +172,7 @@ func (in *inputs) create(needed []policy.Root) (made []string, err error) {
 		dirs, err := hostfs.Mkdir(root.Path, 0o755)
 		made = append(made, dirs...)
 		if err != nil {
-			return made, fmt.Errorf("%s %q is not there, and must be: %w", root.List, root.Given, err)
+			return made, fmt.Errorf("%s is not there, and must be: %w", in.called(root), err)
 		}
 	}
 	return made, in.resolve()

@@ -23,6 +23,7 @@ type report struct {
 	fd          int
 	about       about  // of the plan event
 	enforcement string // likewise, for the exit event
+	passedOver  []passedOver
 }
 
 // openReport opens --report. A file must be regular, reached through no
@@ -80,24 +81,31 @@ func (in *inputs) openReport() (*report, error) {
 
 // event is any event of a report.
 type event struct {
-	Schema       int       `json:"schema"`
-	Event        string    `json:"event"`
-	Backend      string    `json:"backend,omitempty"`
-	Enforcement  string    `json:"enforcement,omitempty"`
-	Reason       string    `json:"reason,omitempty"`
-	Gaps         []string  `json:"gaps,omitempty"`
-	OverDenials  []string  `json:"overDenials,omitempty"`
-	Limits       []string  `json:"limits,omitempty"`
-	Skipped      []skipped `json:"skipped,omitempty"`
-	Created      []string  `json:"created,omitempty"`
-	Exit         string    `json:"exit,omitempty"` // "unobserved" where no supervisor stays
-	Proof        any       `json:"proof,omitempty"`
-	Code         *int      `json:"code,omitempty"`
-	RunnerFailed *bool     `json:"runnerFailed,omitempty"`
-	Denied       string    `json:"denied,omitempty"`
-	Dialect      []string  `json:"dialect,omitempty"`      // the errors by which the backend denies
-	RunnerStatus []int     `json:"runnerStatus,omitempty"` // without a started event, not the command's own
+	Schema       int          `json:"schema"`
+	Event        string       `json:"event"`
+	Backend      string       `json:"backend,omitempty"`
+	Enforcement  string       `json:"enforcement,omitempty"`
+	Reason       string       `json:"reason,omitempty"`
+	Gaps         []string     `json:"gaps,omitempty"`
+	OverDenials  []string     `json:"overDenials,omitempty"`
+	Limits       []string     `json:"limits,omitempty"`
+	Skipped      []skipped    `json:"skipped,omitempty"`
+	Created      []string     `json:"created,omitempty"`
+	Exit         string       `json:"exit,omitempty"` // "unobserved" where no supervisor stays
+	Proof        any          `json:"proof,omitempty"`
+	Code         *int         `json:"code,omitempty"`
+	RunnerFailed *bool        `json:"runnerFailed,omitempty"`
+	Denied       string       `json:"denied,omitempty"`
+	Dialect      []string     `json:"dialect,omitempty"`      // the errors by which the backend denies
+	RunnerStatus []int        `json:"runnerStatus,omitempty"` // without a started event, not the command's own
+	PassedOver   []passedOver `json:"passedOver,omitempty"`   // backends that were to be tried first
 	about
+}
+
+// passedOver is a backend that did not take the command, and why.
+type passedOver struct {
+	Backend string `json:"backend"`
+	Reason  string `json:"reason"`
 }
 
 // about is what a plan says of the run beside its backend.
@@ -143,9 +151,16 @@ func (r *report) plan(b *backend, made []string) error {
 		return nil
 	}
 	e := planEvent(b)
-	e.Created, e.about = made, r.about
+	e.Created, e.PassedOver, e.about = made, r.passedOver, r.about
 	r.enforcement = e.Enforcement
 	return r.write(e)
+}
+
+// passOver has the next plan event say that b did not take the command.
+func (r *report) passOver(b *backend) {
+	if r != nil {
+		r.passedOver = append(r.passedOver, passedOver{b.name, b.reason()})
+	}
 }
 
 // planEvent is what a report and the plan subcommand say of a backend.
@@ -208,5 +223,5 @@ func (r *report) unconfined(reason string) error {
 		return nil
 	}
 	r.enforcement = "none"
-	return r.write(event{Event: "plan", Enforcement: "none", Reason: reason, Exit: "unobserved", about: r.about})
+	return r.write(event{Event: "plan", Enforcement: "none", Reason: reason, Exit: "unobserved", PassedOver: r.passedOver, about: r.about})
 }

@@ -128,7 +128,7 @@ func (in *inputs) prepare(b *backend, made *made) error {
 		again := err == nil || errors.Is(err, errRemoved) || errors.Is(err, unix.ENOENT)
 		if !again || try == prepareTries {
 			if err == nil {
-				err = fmt.Errorf("%s %q is not there, and was removed again", b.plan.Create[0].List, b.plan.Create[0].Given)
+				err = fmt.Errorf("%s is not there, and was removed again", in.called(b.plan.Create[0]))
 			}
 			return err
 		}
@@ -184,6 +184,8 @@ func (in *inputs) startLandlock(rep *report, b *backend, made []string) error {
 	}
 	if err := b.ruleset.Restrict(1, 2); errors.Is(err, landlock.ErrAbove) {
 		return withHint(fmt.Errorf("landlock: %w", err), "start outside this chroot, or unmount there what holds the chroot itself")
+	} else if errors.Is(err, landlock.ErrLayers) {
+		return withHint(fmt.Errorf("landlock: %w", err), "start fewer launchers inside one another")
 	} else if err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}

@@ -125,6 +125,7 @@ func (in *inputs) try(rep *report, list []backend) (int, error) {
 	for i := range list {
 		b := &list[i]
 		if b.err != nil {
+			rep.passOver(b)
 			continue
 		}
 		status, err := b.start(in, rep, b)
@@ -136,6 +137,7 @@ func (in *inputs) try(rep *report, list []backend) (int, error) {
 			return status, nil // a signal ended the launcher before the command ran
 		}
 		b.err = failed.error
+		rep.passOver(b)
 	}
 	err := unavailable(list)
 	if in.opts.onUnavailable == "run" {
@@ -150,18 +152,24 @@ type startError struct{ error }
 
 func (e *startError) Unwrap() error { return e.error }
 
+// probeHint is the cure where no backend knows one. Probe itself does not repeat it.
+const probeHint = "run letta-confine probe to see what this host can do"
+
+// reason is why b cannot be used.
+func (b *backend) reason() string { return strings.TrimPrefix(b.err.Error(), "bubblewrap: ") }
+
 // unavailable puts the reason of every backend in one line.
 func unavailable(list []backend) error {
 	var reasons []string
 	hint := ""
 	for _, b := range list {
-		reasons = append(reasons, b.name+": "+strings.TrimPrefix(b.err.Error(), "bubblewrap: "))
+		reasons = append(reasons, b.name+": "+b.reason())
 		if hint == "" {
 			hint = hintOf(b.err)
 		}
 	}
 	if hint == "" {
-		hint = "run letta-confine probe to see what this host can do"
+		hint = probeHint
 	}
 	return withHint(errors.New("no backend can confine this command: "+strings.Join(reasons, "; ")), hint)
 }

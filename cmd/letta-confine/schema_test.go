@@ -116,6 +116,11 @@ func TestReportsMeetTheSchema(t *testing.T) {
 		said := start([]string{"--mode", "danger-full-access", "--", "true"})
 		check(t, said, "plan")
 	})
+	t.Run("another backend", func(t *testing.T) {
+		need(t, "landlock")
+		said := start(append(restricted, "--allow-over-denial", "--bwrap", "/bin/false", "--", "true"))
+		check(t, said, "plan plan started")
+	})
 	t.Run("a failed backend", func(t *testing.T) {
 		need(t, "bwrap")
 		said := start(append(restricted, "--backend", "bwrap", "--bwrap", "/bin/false", "--", "true"))
