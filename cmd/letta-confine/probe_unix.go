@@ -41,11 +41,10 @@ type probeAnswer struct {
 	Backends []probed `json:"backends"`
 }
 
-// Exit statuses of probe.
+// Exit statuses of probe beside probeUnusable.
 const (
-	probeFull = iota
-	probePartial
-	probeUnusable
+	probeFull    = 0
+	probePartial = 1
 )
 
 // probeHost prints what each backend can do here, after doing it.
@@ -55,7 +54,7 @@ func probeHost(args []string) (int, error) {
 		return 0, err
 	}
 	if len(o.args) > 0 {
-		return 0, usageError(fmt.Sprintf("probe takes no argument, and was given %q", o.args[0]))
+		return 0, probeArgument(o.args[0])
 	}
 	self, err := os.Executable()
 	if err != nil { // no /proc
