@@ -132,13 +132,6 @@ func (j *judging) guard(o *options) (*guard.Guard, error) {
 	return g, g.Add(j.in.policy, j.in.resolved)
 }
 
-// statesPolicy reports whether the command line says anything from which a policy
-// is made.
-func (o *options) statesPolicy() bool {
-	return o.hasPolicy() || o.mode != "" || o.preset != "" || o.defaultMode != "" || o.who.Workspace != "" || o.denyHelpers ||
-		len(o.protect) > 0 || len(o.protectGit) > 0
-}
-
 // call makes a call of paths, or reads one from standard input.
 func (j *judging) call(paths []string) (guard.Call, error) {
 	cwd, err := getcwd()

@@ -89,11 +89,13 @@ exit status: 0; 125 if the question has no answer
        letta-confine doctor [flags] [--json]
 
 Tries the backends of this host and says what each is good for, or what keeps it
-from working and what to change. doctor says --self-test too.
+from working and what to change; and what is open and over-denied for the policy
+of the flags, or for every profile and mode. doctor says --self-test too.
 
   --self-test          print every attempt, and how it ended
   --probe-timeout 5s   how long each step may take
 
-exit status: 0 full enforcement; 1 partial; 2 none; 125 probing failed
+exit status: 0 full enforcement, of that policy if there is one; 1 partial;
+2 none; 125 probing failed
 `
 )
