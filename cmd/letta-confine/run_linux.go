@@ -96,6 +96,9 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		},
 	}
 	if in.opts.exec {
+		if err := in.log.leaves(nil, nil); err != nil {
+			return 0, err
+		}
 		return 0, in.execBwrap(rep, sandbox)
 	}
 	status, err := supervise.Run(sandbox)
@@ -195,5 +198,9 @@ func (in *inputs) startLandlock(rep *report, b *backend, made []string) error {
 	if err := launch.CloseOnExec(in.opts.keepFDs); err != nil {
 		return err
 	}
-	return launch.Exec(in.opts.args, in.childEnv(b.name))
+	env := in.childEnv(b.name)
+	if err := in.log.leaves(in.opts.args, env); err != nil {
+		return err
+	}
+	return launch.Exec(in.opts.args, env)
 }
