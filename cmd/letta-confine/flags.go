@@ -39,7 +39,7 @@ type options struct {
 
 	protect, protectGit, gitWorktree                          []string
 	isolate, newSession, dieWithParent, selfTest, exec, risks bool
-	bwrap, chdir, report, wish, stderr                        string
+	bwrap, chdir, report, wish, stderr, auditLog              string
 	allowOverDenial, createWritable, quiet, json, bareWord    bool
 	maxSiblings                                               int
 	keepFDs                                                   []int
@@ -134,6 +134,7 @@ var flags = []flag{
 	{"exec", true, func(o *options, s string) error { return boolean(&o.exec, s) }},
 	{"print-policy", true, func(o *options, s string) error { return boolean(&o.printPolicy, s) }},
 	{"report", false, func(o *options, s string) error { return text(&o.report, s) }},
+	{"audit-log", false, func(o *options, s string) error { return text(&o.auditLog, s) }},
 	{"quiet", true, func(o *options, s string) error { return boolean(&o.quiet, s) }},
 	{"for", false, func(o *options, s string) error { return oneOf(&o.wish, s, denial.Ops()...) }},
 	{"stderr", false, func(o *options, s string) error { return text(&o.stderr, s) }},

@@ -33,8 +33,12 @@ type inputs struct {
 	policy   policy.Policy // all sources together
 	resolved policy.Resolved
 
-	implied []string    // roots that the caller did not list
-	files   []inputFile // policy files, which the command must not change
+	implied    []string    // roots that the caller did not list
+	files      []inputFile // policy files, which the command must not change
+	unresolved bool        // there is no policy: reading or resolving it failed
+
+	written []inputFile // what the launcher writes itself
+	log     *audit      // --audit-log
 
 	aliasOf map[string]string // roots that were added because they show another root
 	limits  []string          // what could not be learned about this host

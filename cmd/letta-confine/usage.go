@@ -48,7 +48,7 @@ process
   --new-session  --isolate-processes  its own session; its own processes, IPC
   --die-with-parent  --exec  end with the caller; no supervisor beside bwrap
 output
-  --report FILE|fd:N        write what happened as JSON, one event a line
+  --report FILE|fd:N  --audit-log FILE|fd:N  JSON: events; one line for each run
   --quiet  --json  --error-format text|json  no warnings; JSON, of errors too
 
 exit status: the command's own; 125 the launcher failed and the command never
