@@ -26,7 +26,7 @@ type options struct {
 	who                                            profile.Flags // what the profile is about; its Workspace is the mode's too
 	mode, preset, defaultMode                      string
 	scrubEnv                                       bool
-	keepEnv, setEnv                                []string
+	keepEnv, setEnv, credentials                   []string
 	honorLettaDefault, printPolicy                 bool
 	tmpdir                                         string
 	noTmpdir                                       bool
@@ -120,6 +120,7 @@ var flags = []flag{
 		o.setEnv = append(o.setEnv, s)
 		return nil
 	}},
+	{"credential", false, func(o *options, s string) error { o.credentials = append(o.credentials, s); return nil }},
 	{"keep-fd", false, func(o *options, s string) error {
 		fd, err := number(s, 1<<20)
 		if err == nil && fd <= 2 {

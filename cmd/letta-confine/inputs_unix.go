@@ -52,6 +52,9 @@ type inputs struct {
 	granted []repository // of --git-worktree
 	openGit bool         // a commondir can be made in a repository, but with Landlock
 
+	secrets []secret // of --credential
+	hidden  []hidden // denied roots that every confined run has
+
 	private []string // denied roots in whose place the command has a directory of its own
 	folder  string   // that directory where the backend cannot mount
 
@@ -111,7 +114,7 @@ func collect(o *options) (*inputs, error) {
 	}
 	in.printed = *p
 	in.printed.Denied = slices.DeleteFunc(slices.Clone(p.Denied), func(path string) bool { return slices.Contains(in.private, path) })
-	for _, step := range []func() error{in.resolve, in.aliases, in.checkTemporary} {
+	for _, step := range []func() error{in.resolve, in.credentials, in.hide, in.aliases, in.checkTemporary} {
 		if err := step(); err != nil {
 			return nil, err
 		}

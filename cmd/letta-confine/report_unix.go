@@ -70,6 +70,8 @@ type about struct {
 	Approval string   `json:"approval,omitempty"` // of --preset: when to ask before going beyond the mode
 	Profile  string   `json:"profile,omitempty"`
 	Scrubbed []string `json:"scrubbed,omitempty"` // names of variables, never values
+
+	Credentials []secret `json:"credentials,omitempty"` // names and where from, never values
 }
 
 type skipped struct {
