@@ -245,6 +245,36 @@ func TestStrangerThatCannotBeLookedAt(t *testing.T) {
 	})
 }
 
+// TestNamespacesThatComeAndGo: the kernel gives the number of a mount namespace
+// that is gone to the next one that is made. It keeps no directory.
+func TestNamespacesThatComeAndGo(t *testing.T) {
+	eachOn(t, "bwrap", func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		var others sync.WaitGroup
+		ended := make(chan struct{})
+		for range 2 {
+			others.Go(func() {
+				for {
+					select {
+					case <-ended:
+						return
+					default:
+						b.run(t, tr, flags{"--deny", tr.Path("out")}, "true")
+					}
+				}
+			})
+		}
+		for i := range 20 {
+			root := tr.Path(fmt.Sprintf("work/later-%d", i))
+			if _, list := b.reported(t, tr, flags{"--deny", root}, "true"); len(list) != 3 || len(list[2].Created) != 0 {
+				t.Errorf("with nobody in the sandbox the report says %+v", list)
+			}
+		}
+		close(ended)
+		others.Wait()
+	})
+}
+
 // TestStartAtAnEnd: a run starts at some moment while the run that made their
 // missing denied root ends and removes it. Both succeed.
 func TestStartAtAnEnd(t *testing.T) {

@@ -33,8 +33,12 @@ type inputs struct {
 	policy   policy.Policy // all sources together
 	resolved policy.Resolved
 
-	implied []string    // roots that the caller did not list
-	files   []inputFile // policy files, which the command must not change
+	implied    []string    // roots that the caller did not list
+	files      []inputFile // policy files, which the command must not change
+	unresolved bool        // there is no policy: reading or resolving it failed
+
+	written []inputFile // what the launcher writes itself
+	log     *audit      // --audit-log
 
 	aliasOf map[string]string // roots that were added because they show another root
 	limits  []string          // what could not be learned about this host
@@ -47,6 +51,9 @@ type inputs struct {
 
 	granted []repository // of --git-worktree
 	openGit bool         // a commondir can be made in a repository, but with Landlock
+
+	secrets []secret // of --credential
+	hidden  []hidden // denied roots that every confined run has
 
 	private []string // denied roots in whose place the command has a directory of its own
 	folder  string   // that directory where the backend cannot mount
@@ -107,7 +114,7 @@ func collect(o *options) (*inputs, error) {
 	}
 	in.printed = *p
 	in.printed.Denied = slices.DeleteFunc(slices.Clone(p.Denied), func(path string) bool { return slices.Contains(in.private, path) })
-	for _, step := range []func() error{in.resolve, in.aliases, in.checkTemporary} {
+	for _, step := range []func() error{in.resolve, in.credentials, in.hide, in.aliases, in.checkTemporary} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/letta-confine/letta-confine/bwrap"
 	"github.com/letta-confine/letta-confine/internal/harden"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/internal/inner"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
 )
@@ -26,6 +27,7 @@ type made struct {
 	paths []string // the topmost first
 	ids   map[string]policy.ID
 	locks map[string]int
+	held  *os.File // the sandbox's mount namespace
 }
 
 // errRemoved says that a mount point that was there is not there any more.
@@ -85,6 +87,18 @@ func toMake(needed []policy.Root) []string {
 	return paths
 }
 
+// hold keeps the sandbox's mount namespace while the run lasts, if it made anything:
+// the kernel gives the number of one that is gone to the next that is made, which
+// may be another run's.
+func (m *made) hold(p inner.Proof) {
+	if len(m.paths) == 0 {
+		return
+	}
+	if file, err := os.Open("/proc/" + strconv.Itoa(p.PID) + "/ns/mnt"); err == nil {
+		m.held = file // without it a directory may stay that could go
+	}
+}
+
 // unlock gives the locks back.
 func (m *made) unlock() {
 	for _, fd := range m.locks {
@@ -104,6 +118,7 @@ func (m *made) release(mountNamespace string) (stay []string) {
 		}
 	}
 	slices.Reverse(stay)
+	m.held.Close()
 	m.unlock()
 	m.paths = nil
 	return stay

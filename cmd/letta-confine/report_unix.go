@@ -4,17 +4,13 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/denial"
-	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
-	"github.com/letta-confine/letta-confine/policy"
 )
 
 // report writes the events of a run, one JSON object a line, each with one
@@ -26,55 +22,14 @@ type report struct {
 	passedOver  []passedOver
 }
 
-// openReport opens --report. A file must be regular, reached through no
-// symlink, and out of the command's reach: else a link that an earlier run
-// planted would make the unconfined launcher write elsewhere.
+// openReport opens --report.
 func (in *inputs) openReport() (*report, error) {
-	where := in.opts.report
-	if where == "" {
+	if in.opts.report == "" {
 		return nil, nil
 	}
-	if fd, ok, err := descriptor(where); ok {
-		if err != nil {
-			return nil, fmt.Errorf("--report %q: %w", where, err)
-		}
-		if slices.Contains(in.opts.keepFDs, fd) {
-			return nil, withHint(fmt.Errorf("--report %q is a descriptor that the command keeps", where), "let the command have another, or none")
-		}
-		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
-			return nil, fmt.Errorf("--report %q: %w", where, err)
-		}
-		return &report{fd: fd, about: in.about}, nil
-	}
-	dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
+	fd, err := in.openOutput("--report", in.opts.report, 0)
 	if err != nil {
-		return nil, fmt.Errorf("--report %q: %w", where, err)
-	}
-	path := filepath.Join(dir, filepath.Base(where))
-	if in.resolved.Restricts() && in.resolved.Decide(path).Access == policy.ReadWrite {
-		return nil, withHint(fmt.Errorf("--report %q can be changed by the command", where),
-			"write it elsewhere, or pass an open descriptor: --report fd:N")
-	}
-	fd, err := hostfs.OpenPlain(where, unix.O_WRONLY|unix.O_CREAT, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("--report %q: %w", where, err)
-	}
-	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil && hostfs.KindOf(uint32(st.Mode)) != policy.File {
-		err = errors.New("not a regular file")
-	}
-	id := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
-	for _, f := range in.files {
-		if err == nil && f.id == id {
-			err = fmt.Errorf("it is what %s reads", f.flag)
-		}
-	}
-	if err == nil {
-		err = unix.Ftruncate(fd, 0)
-	}
-	if err != nil {
-		unix.Close(fd)
-		return nil, fmt.Errorf("--report %q: %w", where, err)
+		return nil, err
 	}
 	return &report{fd: fd, about: in.about}, nil
 }
@@ -115,6 +70,8 @@ type about struct {
 	Approval string   `json:"approval,omitempty"` // of --preset: when to ask before going beyond the mode
 	Profile  string   `json:"profile,omitempty"`
 	Scrubbed []string `json:"scrubbed,omitempty"` // names of variables, never values
+
+	Credentials []secret `json:"credentials,omitempty"` // names and where from, never values
 }
 
 type skipped struct {
@@ -202,6 +159,14 @@ const (
 	notDenied     = "notDenied"
 	deniedUnknown = "unknown"
 )
+
+// deniedBy says what a command's exit status tells of denials.
+func deniedBy(status int) string {
+	if status != 0 {
+		return deniedUnknown
+	}
+	return notDenied
+}
 
 // failed says that the command did not run: it could not be executed, or the
 // launcher failed before.

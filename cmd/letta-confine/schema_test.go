@@ -200,6 +200,8 @@ func TestReportSchemaRefuses(t *testing.T) {
 		`{"schema":1,"event":"started","proof":{}}`,
 		`{"schema":1,"event":"started","proof":{"noNewPrivs":false}}`,
 		`{"schema":1,"event":"started","proof":{"noNewPrivs":true},"code":1}`,
+		`{"schema":1,"event":"started","proof":{"noNewPrivs":true,"denied":{"path":"/x","for":"read"}}}`,
+		`{"schema":1,"event":"started","proof":{"noNewPrivs":true,"denied":{"path":"/x","for":"read","errno":"none"}}}`,
 		`{"schema":1,"event":"exit","code":7}`,
 		`{"schema":1,"event":"exit","code":256,"runnerFailed":false}`,
 		`{"schema":1,"event":"plan","enforcement":"full"}`,

@@ -361,7 +361,7 @@ func TestSeatbeltProbe(t *testing.T) {
 		{"nothing applied", apply, "seatbelt: unusable (seatbelt-failed): restricted writes: write denied: it succeeded"},
 	} {
 		got := newMac(t, c.script).run(t, "probe")
-		if got.status != probeUnusable || !strings.HasPrefix(got.stdout, c.want) || got.stderr != "" {
+		if got.status != probeUnusable || !strings.Contains(got.stdout, "\n"+c.want) || got.stderr != "" {
 			t.Errorf("%s: %+v, want status %d and %q", c.name, got, probeUnusable, c.want)
 		}
 	}
