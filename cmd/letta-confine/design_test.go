@@ -48,3 +48,31 @@ func TestDesignNamesEveryPackage(t *testing.T) {
 		}
 	}
 }
+
+// The words that plan and the report have for what a backend leaves open, refuses
+// besides or cannot do are explained in docs/limits.md.
+func TestLimitsExplainEveryWord(t *testing.T) {
+	page, err := os.ReadFile("../../docs/limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := regexp.MustCompile(`(?:Gap += |(?:OverDenial|\t)\{Name: |imits, |over :?= )"([a-z-]+)"|range \[\]string\{("[a-z-]+"(?:, "[a-z-]+")*)\} \{\n\t\te\.OverDenials`)
+	words := map[string]bool{}
+	for _, dir := range []string{".", "../../policy", "../../bwrap", "../../landlock", "../../seatbelt", "../../confine"} {
+		for _, src := range sources(t, dir) {
+			for _, m := range said.FindAllStringSubmatch(src.text, -1) {
+				for word := range strings.SplitSeq(m[1]+m[2], ", ") {
+					words[strings.Trim(word, `"`)] = true
+				}
+			}
+		}
+	}
+	if len(words) < 30 || !words["setuid-programs"] || !words["names"] || !words["extend"] || !words["unsupervised"] {
+		t.Errorf("found only %v: the pattern is out of date", words)
+	}
+	for word := range words {
+		if !strings.Contains(string(page), "`"+word+"`") {
+			t.Errorf("docs/limits.md does not explain the word %s", word)
+		}
+	}
+}
