@@ -25,7 +25,7 @@ func promptValue(ref string, old *unix.Termios) (string, error) {
 	if err := unix.IoctlSetTermios(0, setTerminal, &quiet); err != nil {
 		return "", fmt.Errorf("terminal: %w", err)
 	}
-	restore := func() { unix.IoctlSetTermios(0, setTerminal, old); os.Stderr.WriteString("\n") }
+	restore := func() { unix.IoctlSetTermios(0, setTerminal, old); complain("") }
 	go func() {
 		if _, ok := <-signals; ok {
 			restore()
@@ -33,7 +33,7 @@ func promptValue(ref string, old *unix.Termios) (string, error) {
 		}
 	}()
 	defer restore()
-	os.Stderr.WriteString("value of " + ref + ", which is not shown: ")
+	prompt("value of " + ref + ", which is not shown: ")
 	line := make([]byte, 64<<10) // a terminal's line is shorter
 	n, err := unix.Read(0, line)
 	if err != nil {
