@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/letta-confine/letta-confine/internal/testenv"
 )
 
@@ -57,6 +59,41 @@ func TestReportedBubblewrapFailures(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNoTreeIsWalked: how much there is below the roots is nothing to the launcher,
+// which opens no directory in them.
+func TestNoTreeIsWalked(t *testing.T) {
+	each(t, func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		opened := func() bool {
+			n, err := unix.Read(fd, make([]byte, 4096))
+			if err != nil && err != unix.EAGAIN {
+				t.Fatal(err)
+			}
+			return n > 0
+		}
+		below := []string{"work/below", bob + "/memory", alice + "/memory"}
+		tr.Mkdir(below[0])
+		for _, dir := range below {
+			if _, err := unix.InotifyAddWatch(fd, tr.Path(dir), unix.IN_OPEN|unix.IN_ACCESS); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, f := range []flags{crossFlags(tr), workFlags(tr)} {
+			if res := b.run(t, tr, f, "true"); res.Status != 0 || opened() {
+				t.Errorf("with %q: %+v, and a directory below a root was opened", f, res)
+			}
+		}
+		if b.free(t, tr, "ls", tr.Path(below[0])); !opened() {
+			t.Error("control: ls opens the directory, and it is not seen")
+		}
+	})
 }
 
 // running returns a process that has the word in its command line, or nothing.
