@@ -74,6 +74,7 @@ var facilities = map[string]func() error{
 	"zsh":     program("zsh"),
 	"groff":   program("groff"),
 	"mandoc":  onPath("mandoc"),
+	"git":     program("git"),
 	"node":    program("node"),
 	"python3": program("python3"),
 	"landlock": sync.OnceValue(func() error {
