@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -249,6 +250,47 @@ func TestCheckMeetsTheSchema(t *testing.T) {
 	})
 }
 
+func TestExplainMeetsTheSchema(t *testing.T) {
+	need(t, "bwrap")
+	need(t, "landlock")
+	a := answers(t, "explain")
+	top := t.TempDir()
+	work, secret, said := filepath.Join(top, "work"), filepath.Join(top, "secret"), filepath.Join(top, "said")
+	if err := errors.Join(os.Mkdir(work, 0o700), os.Mkdir(secret, 0o700), os.WriteFile(said, []byte("cat: "+secret+"/x: Permission denied\n"), 0o600), os.WriteFile(secret+"/x", nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	bus, err := net.Listen("unix", filepath.Join(work, "bus"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	policy := []string{"--restrict-writes", "--writable", work, "--deny", secret}
+	ask := func(status int, words ...string) {
+		t.Helper()
+		args := append([]string{"explain", "--json"}, policy...)
+		a.takes(t, printed(t, work, "", []string{"XDG_RUNTIME_DIR=" + work, "LETTA_CONFINE="}, status, append(args, words...)...))
+	}
+	ask(0, work, secret, "/etc")
+	ask(0, "--risks")
+	ask(0, "--for", "write", secret+"/x", work)
+	ask(0, "--for", "create", "--backend", "landlock", filepath.Join(top, "new"))
+	ask(0, "--read-only", work+"/d/kept", "--for", "delete", work+"/d")
+	ask(0, "--tmp", "private", "--for", "read", "/tmp/x")
+	ask(0, "--backend", "landlock", "--stderr", said)
+	ask(0, "--backend", "bwrap", "--stderr", said)
+	ask(0, "--self", work)
+	for _, backend := range []string{"bwrap", "landlock"} {
+		run := slices.Concat([]string{"--backend", backend, "--quiet"}, policy, []string{"--", launcher(t), "explain", "--self", "--json"})
+		a.takes(t, printed(t, work, "", nil, 0, append(run, secret+"/x", work+"/new", work+"/none/none", work+"/bus", "/etc/passwd")...))
+		a.takes(t, printed(t, work, "", nil, 0, append(run, "--deny", secret, "--for", "read", secret+"/x")...))
+	}
+	a.shown(t, " aliasOf") // which takes a bind mount
+	members(t, "explain", map[string]reflect.Type{
+		"self": reflect.TypeFor[selfAnswer](), "tried": reflect.TypeFor[tried](), "root": reflect.TypeFor[rootJSON](),
+		"mediation": reflect.TypeFor[mediation](), "edit": reflect.TypeFor[editJSON](),
+	})
+}
+
 // The codes of the schema are those that the program has, and no source has another.
 func TestCodes(t *testing.T) {
 	text, err := os.ReadFile("../../docs/probe.schema.json")
@@ -289,6 +331,19 @@ func TestAnswerSchemasRefuse(t *testing.T) {
 			`{"schema":1,"decision":"allow","code":"x","reason":"x","paths":[],"findings":[]}`,
 			`{"schema":1,"decision":"deny","code":"secret","reason":"x","findings":[{"path":"x","line":1,"column":1,"length":3,"kind":"x","decision":"deny","text":"x"}]}`,
 			`{"schema":1,"tools":[""]}`,
+		},
+		"explain": {
+			`{}`,
+			`{"schema":1}`,
+			`{"schema":1,"paths":[{"path":"/x","resolved":"/x","read":true,"write":true}]}`,
+			`{"schema":1,"paths":[{"path":"/x","resolved":"x","read":true,"write":true,"root":null}]}`,
+			`{"schema":1,"paths":[{"path":"/x","resolved":"/x","read":true,"write":true,"root":null,"allowed":true}]}`,
+			`{"schema":1,"denied":"no","backend":"bwrap","denials":[]}`,
+			`{"schema":1,"confined":true,"backend":"bwrap"}`,
+			`{"schema":1,"confined":false}`,
+			`{"schema":1,"confined":true,"backend":"bwrap","tried":[{"path":"x","for":"delete","outcome":"allowed","says":"allowed"}]}`,
+			`{"schema":1,"confined":true,"backend":"bwrap","tried":[{"path":"x","for":"read","outcome":"denied","says":"x"}]}`,
+			`{"schema":1,"confined":true,"backend":"bwrap","tried":[{"path":"x","for":"read","outcome":"allowed","cause":"sandbox","says":"x"}]}`,
 		},
 		"probe": {
 			`{}`,
