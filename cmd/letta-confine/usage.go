@@ -71,6 +71,7 @@ exit status: 0; 125 if the command would not be run
 `
 
 	explainUsage = `usage: letta-confine explain [flags] [--json] path ...
+       letta-confine explain [flags] [--json] --self path ...
        letta-confine explain [flags] [--json] --stderr FILE | --risks
 
 Says what a policy lets a command do with each path, and which root decides. The
@@ -81,6 +82,8 @@ policy is what the flags of letta-confine --help come to.
   --stderr FILE    which lines of what a command wrote there are denials of this
                    policy; --report FILE says which backend it ran on
   --risks          which services on this host could act for the command
+  --self           inside a run: what the policy in force lets this process read
+                   and write, found out by trying, which changes nothing
 
 exit status: 0; 125 if the question has no answer
 `
