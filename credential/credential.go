@@ -27,30 +27,33 @@ const (
 	User        Layer = "user .env"
 )
 
-// Source is one place of a layer.
+// Source is a file of a layer.
 type Source struct {
 	Layer Layer
-	Path  string // of the file, or "" for the environment
+	Path  string
 
-	// Lookup returns the value of a reference, or "" where it has none. It fails
-	// where the place cannot be trusted or understood.
-	Lookup func(ref string) (string, error)
+	// Refs reads it: none where it is not there, and an error where it cannot be
+	// trusted or understood.
+	Refs func() (map[string]string, error)
 }
 
 // ErrUnresolved says that no layer has a value.
 var ErrUnresolved = errors.New("no layer has a value for it")
 
-// Resolve returns the first value that is not empty, and where it is from. A place
-// that fails ends the search: what lies behind it might be what somebody wants to
-// be taken instead.
-func Resolve(ref string, sources []Source) (string, Source, error) {
-	for _, s := range sources {
-		value, err := s.Lookup(ref)
+// Resolve returns the first value that is not empty, and where it is from: the
+// environment, then the files in their order. A file that fails ends the search:
+// what lies behind it might be what somebody wants to be taken instead.
+func Resolve(ref string, getenv func(string) string, files []Source) (string, Source, error) {
+	if value := getenv(ref); value != "" {
+		return value, Source{Layer: Environment}, nil
+	}
+	for _, f := range files {
+		refs, err := f.Refs()
 		if err != nil {
-			return "", s, fmt.Errorf("credential %q: %w", ref, err)
+			return "", f, fmt.Errorf("credential %q: %w", ref, err)
 		}
-		if value != "" {
-			return value, s, nil
+		if refs[ref] != "" {
+			return refs[ref], f, nil
 		}
 	}
 	return "", Source{}, fmt.Errorf("credential %q: %w", ref, ErrUnresolved)
@@ -115,8 +118,8 @@ func Forbidden(name string) bool {
 	return slices.Contains(forbiddenNames, upper) || slices.ContainsFunc(forbiddenStarts, starts) || slices.ContainsFunc(forbiddenEnds, ends)
 }
 
-// lineError says where a text cannot be read. It never holds any of the text but a
-// name.
+// lineError says where a text cannot be read. It never holds any of the text: what
+// looks like a name may be a line of a key.
 type lineError struct {
 	line int
 	what string

@@ -18,7 +18,7 @@ func ParseEnv(text []byte) (map[string]string, error) {
 			continue
 		}
 		if _, twice := values[name]; twice {
-			return nil, s.fail(name + " is set twice")
+			return nil, s.fail("a name that is set before")
 		}
 		values[name] = value
 		s.line += s.below
@@ -63,7 +63,7 @@ func (s *envScanner) next() (name, value string, err error) {
 	}
 	name, s.rest = s.rest[:end], s.rest[end+1:]
 	if Forbidden(name) {
-		return "", "", s.fail(name + " steers programs, and a .env file may not set it")
+		return "", "", s.fail("a name that steers programs, which no .env file may set")
 	}
 	switch {
 	case strings.HasPrefix(s.rest, "'"), strings.HasPrefix(s.rest, `"`):
@@ -76,7 +76,7 @@ func (s *envScanner) next() (name, value string, err error) {
 	}
 	blank := s.skip()
 	if s.rest != "" && s.rest[0] != '\n' && (s.rest[0] != '#' || !blank) {
-		return "", "", s.fail("what follows the value of " + name + " is not a comment")
+		return "", "", s.fail("what follows the value is not a comment")
 	}
 	return name, value, nil
 }

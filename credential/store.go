@@ -76,7 +76,7 @@ func (p *storeParser) read(line string) error {
 // margin reads a line that is not indented.
 func (p *storeParser) margin(key, value string) error {
 	if p.seen[key] {
-		return p.fail(strconv.Quote(key) + " is there twice")
+		return p.fail("a name that is there twice")
 	}
 	p.seen[key], p.section = true, ""
 	switch {
@@ -92,7 +92,7 @@ func (p *storeParser) margin(key, value string) error {
 	case value == "" || value[0] == '#':
 		p.section = key
 	default:
-		return p.fail("want the entries of " + key + " on lines of their own")
+		return p.fail("want the entries on lines of their own")
 	}
 	return nil
 }
@@ -102,11 +102,11 @@ func (p *storeParser) reference(name, value string) error {
 		return p.fail("the name is not that of a reference")
 	}
 	if _, twice := p.refs[name]; twice {
-		return p.fail(name + " is there twice")
+		return p.fail("a name that is there twice")
 	}
 	text, ok := scalar(value)
 	if !ok {
-		return p.fail("the value of " + name + " is not plain text, or text in quotes, on one line")
+		return p.fail("the value is not plain text, or text in quotes, on one line")
 	}
 	p.refs[name] = text
 	return nil

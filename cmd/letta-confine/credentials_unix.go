@@ -79,7 +79,7 @@ func (in *inputs) credentials() error {
 		if given || slices.ContainsFunc(in.secrets, func(s secret) bool { return s.Name == name }) {
 			return usageError(fmt.Sprintf("the variable %s is given twice", name))
 		}
-		value, from, err := credential.Resolve(ref, layers)
+		value, from, err := credential.Resolve(ref, os.Getenv, layers)
 		if errors.Is(err, credential.ErrUnresolved) {
 			return withHint(err, "letta-confine credentials set "+ref)
 		}
@@ -97,11 +97,10 @@ func (in *inputs) credentials() error {
 
 // layersOf are the places where a reference is looked for, in their order.
 func layersOf(cwd string) []credential.Source {
-	list := []credential.Source{{Layer: credential.Environment, Lookup: func(ref string) (string, error) { return os.Getenv(ref), nil }}}
+	var list []credential.Source
 	add := func(layer credential.Layer, path string, read func(string) ([]byte, error), parse func([]byte) (map[string]string, error)) {
-		list = append(list, credential.Source{Layer: layer, Path: path, Lookup: func(ref string) (string, error) {
-			refs, err := readRefs(path, read, parse)
-			return refs[ref], err
+		list = append(list, credential.Source{Layer: layer, Path: path, Refs: func() (map[string]string, error) {
+			return readRefs(path, read, parse)
 		}})
 	}
 	p := placesOf(os.Getenv)
@@ -139,7 +138,7 @@ func readRefs(path string, read func(string) ([]byte, error), parse func([]byte)
 
 // readPrivate reads a file that nobody but the caller can have written or read.
 func readPrivate(path string) ([]byte, error) {
-	dir, err := openPrivateFolder(filepath.Dir(path))
+	dir, err := openFolder(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
@@ -152,15 +151,18 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer unix.Close(fd)
+	if err := privateFolder(dir); err != nil {
+		return nil, err
+	}
 	if err := private(fd, unix.S_IFREG, "file", "chmod 600"); err != nil {
 		return nil, err
 	}
 	return launch.ReadAll(fd, maxStore)
 }
 
-// openPrivateFolder opens the folder of such a file. What lies above it is the
-// user's own business.
-func openPrivateFolder(dir string) (int, error) {
+// openFolder opens the folder of such a file. What lies above it is the user's own
+// business.
+func openFolder(dir string) (int, error) {
 	above, err := policy.Canonical(filepath.Dir(dir), hostfs.FS{})
 	if err != nil {
 		return -1, bare(err)
@@ -169,15 +171,10 @@ func openPrivateFolder(dir string) (int, error) {
 	if err == unix.ELOOP || err == unix.ENOTDIR && isLink(dir) {
 		return -1, errors.New("its folder is a symlink")
 	}
-	if err != nil {
-		return -1, err
-	}
-	if err := private(fd, unix.S_IFDIR, "folder", "chmod 700"); err != nil {
-		unix.Close(fd)
-		return -1, err
-	}
-	return fd, nil
+	return fd, err
 }
+
+func privateFolder(dir int) error { return private(dir, unix.S_IFDIR, "folder", "chmod 700") }
 
 func isLink(path string) bool {
 	info, err := (hostfs.FS{}).Lstat(path)

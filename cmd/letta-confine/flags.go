@@ -37,15 +37,15 @@ type options struct {
 
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 
-	protect, protectGit, gitWorktree                          []string
-	isolate, newSession, dieWithParent, selfTest, exec, risks bool
-	bwrap, chdir, report, wish, stderr, auditLog              string
-	allowOverDenial, createWritable, quiet, json, bareWord    bool
-	maxSiblings                                               int
-	keepFDs                                                   []int
-	probeTimeout                                              time.Duration
-	args                                                      []string
-	given                                                     [][2]string // every flag as it was given
+	protect, protectGit, gitWorktree                                []string
+	isolate, newSession, dieWithParent, selfTest, exec, risks, self bool
+	bwrap, chdir, report, wish, stderr, auditLog                    string
+	allowOverDenial, createWritable, quiet, json, bareWord          bool
+	maxSiblings                                                     int
+	keepFDs                                                         []int
+	probeTimeout                                                    time.Duration
+	args                                                            []string
+	given                                                           [][2]string // every flag as it was given
 }
 
 // flag is one flag of the command line.
@@ -141,6 +141,7 @@ var flags = []flag{
 	{"stderr", false, func(o *options, s string) error { return text(&o.stderr, s) }},
 	{"error-format", false, func(_ *options, s string) error { return oneOf(new(string), s, errorText, errorJSON) }},
 	{"risks", true, func(o *options, s string) error { return boolean(&o.risks, s) }},
+	{"self", true, func(o *options, s string) error { return boolean(&o.self, s) }},
 	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},
 	{"probe-timeout", false, func(o *options, s string) (err error) {
 		if o.probeTimeout, err = time.ParseDuration(s); err != nil || o.probeTimeout <= 0 {

@@ -14,14 +14,22 @@ import (
 // inits run, before every command (docs/decisions/0018).
 const companion = "letta-confine-check"
 
-// checks hands over to the companion.
-func checks(args []string) (int, error) {
+// handOver executes the companion with a subcommand, and returns on failure only.
+func handOver(subcommand string, args []string) error {
 	self, err := os.Executable()
 	if err == nil {
 		program := filepath.Join(filepath.Dir(self), companion)
-		err = fmt.Errorf("%s: %w", program, syscall.Exec(program, append([]string{companion, "check"}, args...), os.Environ()))
+		err = fmt.Errorf("%s: %w", program, syscall.Exec(program, append([]string{companion, subcommand}, args...), os.Environ()))
 	}
-	err = withHint(err, "install "+companion+" beside letta-confine")
+	return withHint(err, "install "+companion+" beside letta-confine")
+}
+
+// manageCredentials is the companion's.
+func manageCredentials(args []string) (int, error) { return 0, handOver("credentials", args) }
+
+// checks are the companion's.
+func checks(args []string) (int, error) {
+	err := handOver("check", args)
 	if len(args) > 0 && args[0] == "hook" {
 		fail(err)
 		return hookFailed, nil

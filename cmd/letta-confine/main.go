@@ -98,6 +98,8 @@ func dispatch(args []string) (int, error) {
 		return explain(args[1:])
 	case "check":
 		return checks(args[1:])
+	case "credentials":
+		return manageCredentials(args[1:])
 	case "probe":
 		return probeHost(args[1:])
 	case "doctor":

@@ -73,6 +73,7 @@ var facilities = map[string]func() error{
 	"fish":    program("fish"),
 	"zsh":     program("zsh"),
 	"mandoc":  onPath("mandoc"),
+	"git":     program("git"),
 	"node":    program("node"),
 	"python3": program("python3"),
 	"landlock": sync.OnceValue(func() error {

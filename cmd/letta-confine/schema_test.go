@@ -59,6 +59,7 @@ func TestReportsMeetTheSchema(t *testing.T) {
 		{"a preset", []string{"--preset", "workspace-write", "--", "true"}, "plan started exit", "plan started"},
 		{"a profile", []string{"--profile", "workspace", "--isolation-root", filepath.Dir(tenant), "--workspace", tenant, "--", "true"}, "plan started exit", "plan started"},
 		{"a default", []string{"--mode=env", "--default-mode", "read-only", "--", "true"}, "plan started exit", "plan started"},
+		{"a credential", []string{"--credential", "SECRET=SOME_TOKEN", "--", "true"}, "plan started exit", "plan started"},
 		{"no supervisor", []string{"--exec", "--", "true"}, "plan started", "plan started"},
 	}
 	ownPolicy := []string{"a private /tmp", "a preset", "a profile", "a default"}

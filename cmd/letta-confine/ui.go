@@ -65,6 +65,9 @@ func say(kind, text string) { complain("letta-confine: " + kind + ": " + text) }
 // write, so that lines of programs that share the terminal are not mixed.
 func complain(text string) { os.Stderr.WriteString(oneLine(text) + "\n") }
 
+// prompt asks a person, who answers on the same line.
+func prompt(text string) { os.Stderr.WriteString(oneLine(text)) }
+
 // oneLine blanks what ends a line or controls a terminal.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {

@@ -4,7 +4,8 @@ package main
 // subcommands below add, and runs its examples.
 const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan|explain|probe|doctor [flags] ...  (each has a --help)
-       letta-confine check KIND ... | completion SHELL | version [--json]
+       letta-confine check KIND ... | credentials list|describe|set|unset [REF]
+       letta-confine completion SHELL | version [--json]
        letta-confine bwrap-argv ... | landlock-run ...  (docs/dsh.md)
 
 Runs a command that can read and write only what a policy lets it; without one,
@@ -12,11 +13,9 @@ what the mode workspace-write does: write here and to the temporary directory.
 
 policy
   --policy FILE|-|fd:N      read a policy file (repeats; lists add up)
-  --base-writable PATH      writable in spite of --restrict-writes
   --deny PATH               neither read nor written
-  --read-only PATH          read and not written
-  --writable PATH           read and written
-  --restrict-writes         what no root holds is not written
+  --read-only PATH  --writable PATH  read and not written; read and written
+  --restrict-writes  --base-writable PATH  write only where a root says; there
   --protect PATH  --protect-git DIR  keep what exists there, or what git obeys
   --git-worktree DIR        grant the repository of a linked working tree
   --deny-helpers            deny the sockets of docker, tmux and the like
@@ -33,8 +32,8 @@ mode, or the preset that names it; or a profile, from letta-code's variables too
   --honor-letta-default     cross-agent only where LETTA_FS_SANDBOX is set
 backend
   --backend auto|bwrap|landlock|seatbelt  --bwrap PATH
-  --prefer strong|fast      with auto: bwrap first, or Landlock if it suffices
-  --require full|contents|any        the least enforcement that is accepted
+  --prefer strong|fast  --require full|contents|any  with auto: bwrap first, or
+                            Landlock if it suffices; the least enforcement
   --on-unavailable fail|run what to do where no backend can confine
   --allow-over-denial       with auto: take Landlock though it refuses too much
   --missing-denied create|refuse  --create-writable  for roots that are missing
@@ -44,6 +43,7 @@ process
   --tmp host|private  --tmpdir DIR  --no-tmpdir  where temporary files go
   --scrub-env  --keep-env GLOB  withhold variables that look secret, but those
   --env NAME=VALUE          set one; without =VALUE the caller's is handed on
+  --credential NAME=REF     set a secret that the environment or a store has
   --keep-fd N               let the command inherit a descriptor (repeats)
   --new-session  --isolate-processes  its own session; its own processes, IPC
   --die-with-parent  --exec  end with the caller; no supervisor beside bwrap
@@ -71,6 +71,7 @@ exit status: 0; 125 if the command would not be run
 `
 
 	explainUsage = `usage: letta-confine explain [flags] [--json] path ...
+       letta-confine explain [flags] [--json] --self path ...
        letta-confine explain [flags] [--json] --stderr FILE | --risks
 
 Says what a policy lets a command do with each path, and which root decides. The
@@ -81,6 +82,8 @@ policy is what the flags of letta-confine --help come to.
   --stderr FILE    which lines of what a command wrote there are denials of this
                    policy; --report FILE says which backend it ran on
   --risks          which services on this host could act for the command
+  --self           inside a run: what the policy in force lets this process read
+                   and write, found out by trying, which changes nothing
 
 exit status: 0; 125 if the question has no answer
 `

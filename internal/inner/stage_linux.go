@@ -40,6 +40,12 @@ func Main(args []string) int {
 		return launch.ExitFailure
 	}
 	p, err := decode(text)
+	clear(text)
+	// Bubblewrap keeps the file open as long as the command runs, and the plan has
+	// the command's environment.
+	if err == nil {
+		err = unix.Ftruncate(planFD, 0)
+	}
 	if err != nil {
 		return launch.ExitFailure
 	}
