@@ -135,7 +135,7 @@ type seatbeltRun struct {
 	roots  []string // denied roots that it tries to open
 	report int      // the descriptor of --report, or -1
 	keep   []int    // descriptors that the command inherits
-	env    []string // what sandbox-exec's environment lost
+	env    []string // what sandbox-exec's environment lost, or what to change in it: launch.Alter
 	argv   []string // the command; empty where the profile is tried
 }
 
@@ -237,12 +237,7 @@ func (s seatbeltRun) exec(rep *report, refused int) error {
 	if err := launch.CloseOnExec(s.keep); err != nil {
 		return err
 	}
-	env := os.Environ()
-	for _, entry := range s.env {
-		name, value, _ := strings.Cut(entry, "=")
-		env = launch.Setenv(env, name, value)
-	}
-	return launch.Exec(s.argv, env)
+	return launch.Exec(s.argv, launch.Alter(os.Environ(), s.env))
 }
 
 // seatbeltProof is what the stage knows: sandbox-exec executes it only once the
