@@ -65,6 +65,9 @@ func (m mechanism) ready(in *inputs) backend {
 		if in.openGit && m.name != "landlock" { // which lets nothing be made beside what is kept
 			b.enforcement.Limits = append(b.enforcement.Limits, "git-commondir")
 		}
+		if in.opts.execArgv {
+			b.err = in.byPath(&b)
+		}
 	}
 	return b
 }
