@@ -26,7 +26,7 @@ type planJSON struct {
 	Capabilities []string    `json:"capabilities,omitempty"` // kept by a privileged command
 	Filtered     []string    `json:"filtered,omitempty"`     // system calls that fail
 	ControlFiles []string    `json:"controlFiles,omitempty"` // the kernel's, read-only where root could write them
-	Profile      string      `json:"profileText,omitempty"`  // Seatbelt's, which argv has too
+	SBPL         string      `json:"sbpl,omitempty"`         // Seatbelt's profile, which argv has too
 	Parameters   []paramJSON `json:"parameters,omitempty"`   // of it
 
 	Environment *envJSON `json:"environment,omitempty"`
@@ -124,7 +124,7 @@ func (in *inputs) planOf(b *backend) planJSON {
 	p.about = in.about
 	p.Schema = schemaVersion
 	if b.name == "seatbelt" {
-		p.Argv, p.Profile = b.profile.Argv(nil), b.profile.Text
+		p.Argv, p.SBPL = b.profile.Argv(nil), b.profile.Text
 		for _, param := range b.profile.Params {
 			p.Parameters = append(p.Parameters, paramJSON{param.Name, param.Value})
 		}
