@@ -211,6 +211,7 @@ func TestExecArgvLandlock(t *testing.T) {
 // TestCheckedPlan: a plan that is kept holds until something that it was made from
 // is another.
 func TestCheckedPlan(t *testing.T) {
+	testenv.Companion(t)
 	each(t, func(t *testing.T, b box) {
 		for _, c := range []struct {
 			name   string
@@ -278,6 +279,7 @@ func firstError(list ...error) error {
 // TestCheckedPlanIsAnInput: who could write the plan could write what the harness
 // runs next, so one within the command's reach is not taken.
 func TestCheckedPlanIsAnInput(t *testing.T) {
+	testenv.Companion(t)
 	each(t, func(t *testing.T, b box) {
 		tr := testenv.NewTree(t, b.user)
 		plan := b.command(t, tr, workFlags(tr), "true")

@@ -59,7 +59,7 @@ func plan(args []string) (int, error) {
 		return 0, err
 	}
 	if o.checkPlan != "" {
-		return 0, o.checkRecorded()
+		return 0, o.checkRecorded(args)
 	}
 	if err := o.checkArgs(); err != nil {
 		return 0, err

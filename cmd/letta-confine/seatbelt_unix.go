@@ -59,7 +59,7 @@ func (in *inputs) seatbelt() backend {
 }
 
 func launcherPath() (string, error) {
-	self, err := os.Executable()
+	self, err := ownProgram()
 	if err != nil {
 		return "", fmt.Errorf("the launcher's own path: %w", err)
 	}
