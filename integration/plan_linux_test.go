@@ -15,6 +15,7 @@ import (
 // command starts.
 func (b box) argvOf(t *testing.T, tr *testenv.Tree, f flags, argv ...string) []string {
 	t.Helper()
+	testenv.Companion(t)
 	c := b.command(t, tr, f, argv...)
 	c.Argv = slices.Insert(c.Argv, 1, "plan", "--exec-argv")
 	res := c.Run(t)
@@ -201,6 +202,7 @@ func TestExecArgvAfterAChange(t *testing.T) {
 // TestExecArgvLandlock: no argument list is a Landlock domain.
 func TestExecArgvLandlock(t *testing.T) {
 	eachOn(t, "landlock", func(t *testing.T, b box) {
+		testenv.Companion(t)
 		tr := testenv.NewTree(t, b.user)
 		c := b.command(t, tr, workFlags(tr), "true")
 		c.Argv = slices.Insert(c.Argv, 1, "plan", "--exec-argv")

@@ -65,9 +65,6 @@ func (m mechanism) ready(in *inputs) backend {
 		if in.openGit && m.name != "landlock" { // which lets nothing be made beside what is kept
 			b.enforcement.Limits = append(b.enforcement.Limits, "git-commondir")
 		}
-		if in.opts.execArgv {
-			b.err = in.byPath(&b)
-		}
 	}
 	return b
 }

@@ -19,15 +19,6 @@ func checks(args []string) (int, error) {
 	return 0, err
 }
 
-// checkRecorded hands over to the companion, which speaks for this program.
-func (o *options) checkRecorded(args []string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	return handOver(self, "plan", args)
-}
-
 // handOver becomes the companion. It returns on failure only.
 func handOver(name, word string, args []string) error {
 	self, err := os.Executable()

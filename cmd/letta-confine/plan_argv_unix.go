@@ -1,23 +1,15 @@
-//go:build linux || darwin
+//go:build (linux || darwin) && !launcher
 
 package main
 
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/letta-confine/letta-confine/internal/hostfs"
-	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
 )
-
-// planFlags are those of plan alone.
-var planFlags = []flag{
-	{"exec-argv", true, func(o *options, s string) error { return boolean(&o.execArgv, s) }},
-	{"check", false, func(o *options, s string) error { return text(&o.checkPlan, s) }},
-}
 
 // checkByPath refuses what only a launcher that runs can do, for --exec-argv.
 func (o *options) checkByPath() error {
@@ -40,12 +32,29 @@ func (o *options) checkByPath() error {
 	return nil
 }
 
-// byPath makes b a plan that somebody else carries out, from the arguments alone, or
-// returns why none can. What that loses is added to what b leaves open.
-func (in *inputs) byPath(b *backend) error {
-	if b.err != nil {
-		return b.err
+// byPath makes what the options ask for a plan that somebody else carries out, from
+// the arguments alone; or says why none can.
+func (o *options) byPath() error {
+	o.exec = true
+	if err := o.checkByPath(); err != nil {
+		return err
 	}
+	// Whether a backend will do is asked of what it is worth that way.
+	for i, m := range mechanisms {
+		mechanisms[i].make = func(in *inputs) backend {
+			b := m.make(in)
+			b.mechanism = m
+			if b.err == nil {
+				b.err = in.byPath(&b)
+			}
+			return b
+		}
+	}
+	return nil
+}
+
+// byPath adds to b what is lost where nothing of the launcher is outside.
+func (in *inputs) byPath(b *backend) error {
 	if b.name == "landlock" {
 		return withHint(errors.New("no argument list can express Landlock: a process restricts itself"),
 			"use bubblewrap, or start the command through letta-confine")
@@ -93,6 +102,17 @@ func longest(words []string) (n int) {
 	return n
 }
 
+// addArgv adds the argument list of the chosen backend.
+func (d *planDocument) addArgv(in *inputs, chosen *backend) error {
+	words, err := in.execWords(chosen)
+	if err != nil {
+		return err
+	}
+	d.ExecArgv = append(words, in.opts.args...)
+	d.Notes = append(d.Notes, "execArgv is to be run, and so holds what the command is given as it is, secrets too")
+	return nil
+}
+
 // execWords is all that stands before the command.
 func (in *inputs) execWords(b *backend) ([]string, error) {
 	self, err := launcherPath()
@@ -110,14 +130,4 @@ func (in *inputs) execWords(b *backend) ([]string, error) {
 	stage := stageOf(resolved)
 	stage.env = changes
 	return b.profile.Argv(stage.words(self)), nil
-}
-
-// changes is what the command's environment differs in from the caller's. The
-// sentinel goes whether the caller has it now or later.
-func (in *inputs) changes(backend string) []string {
-	changes := launch.Changes(os.Environ(), in.childEnv(backend))
-	if _, set := launch.Getenv(changes, sentinel); !set && !slices.Contains(changes, sentinel) {
-		changes = append(changes, sentinel)
-	}
-	return changes
 }

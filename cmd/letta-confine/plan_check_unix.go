@@ -22,10 +22,19 @@ import (
 	"github.com/letta-confine/letta-confine/policy"
 )
 
-// checkRecorded is plan --check, in the companion: it makes the plan again, from the flags that the
+// planElsewhere is plan --check. The launcher hands it to the companion, with
+// --exec-argv.
+func (o *options) planElsewhere([]string) (done bool, err error) {
+	if o.checkPlan == "" {
+		return false, nil
+	}
+	return true, o.checkRecorded()
+}
+
+// checkRecorded makes the plan again, from the flags that the
 // document holds, and fails where it comes out otherwise. So nothing in the document
 // is believed: one that somebody changed is as stale as one that time did.
-func (o *options) checkRecorded([]string) error {
+func (o *options) checkRecorded() error {
 	for _, f := range o.given {
 		if f[0] != "check" && f[0] != "error-format" && f[0] != "quiet" {
 			return usageError("plan --check takes no other flag, and was given --" + f[0])

@@ -112,12 +112,9 @@ func (in *inputs) document(list []backend, start string) (doc planDocument, chos
 		return doc, nil, err
 	}
 	if in.opts.execArgv && chosen != nil {
-		words, err := in.execWords(chosen)
-		if err != nil {
+		if err := doc.addArgv(in, chosen); err != nil {
 			return doc, nil, err
 		}
-		doc.ExecArgv = append(words, in.opts.args...)
-		doc.Notes = append(doc.Notes, "execArgv is to be run, and so holds what the command is given as it is, secrets too")
 	}
 	doc.Fingerprint, err = doc.fingerprint()
 	return doc, chosen, err

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/letta-confine/letta-confine/bwrap"
 	"github.com/letta-confine/letta-confine/internal/harden"
-	"github.com/letta-confine/letta-confine/internal/inner"
 	"github.com/letta-confine/letta-confine/landlock"
 )
 
@@ -33,16 +30,6 @@ func (n native) describe(name string, p *planJSON) {
 
 // program is what a run would start, or "".
 func (n native) program() string { return n.helper.Path }
-
-// execWords is bubblewrap with the stage inside, which takes its plan from its
-// arguments.
-func (n native) execWords(in *inputs, self string, changes []string) []string {
-	stage := inner.Plan{
-		Env: changes, Dir: in.cwd, DirID: in.cwdID, Checks: n.plan.Checks, Layer: n.ruleset,
-		NoUserNS: n.filter.NoUserNS, NewSession: in.opts.newSession, Report: -1,
-	}
-	return slices.Concat([]string{n.helper.Path}, n.plan.Args, []string{"--"}, stage.Words(self))
-}
 
 // landlockABI is what a plan says of Landlock.
 func landlockABI() int {

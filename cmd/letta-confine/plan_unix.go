@@ -5,6 +5,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,6 +53,12 @@ type grantJSON struct {
 	Rights string `json:"rights"`
 }
 
+// planFlags are those of plan alone.
+var planFlags = []flag{
+	{"exec-argv", true, func(o *options, s string) error { return boolean(&o.execArgv, s) }},
+	{"check", false, func(o *options, s string) error { return text(&o.checkPlan, s) }},
+}
+
 // plan prints what a run would do, from the code that would do it. It creates
 // and starts nothing.
 func plan(args []string) (int, error) {
@@ -58,8 +66,8 @@ func plan(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if o.checkPlan != "" {
-		return 0, o.checkRecorded(args)
+	if done, err := o.planElsewhere(args); done {
+		return 0, err
 	}
 	if err := o.checkArgs(); err != nil {
 		return 0, err
@@ -108,12 +116,21 @@ func plan(args []string) (int, error) {
 // gatherPlan is gather for a plan.
 func (o *options) gatherPlan() (*inputs, error) {
 	if o.execArgv {
-		o.exec = true
-		if err := o.checkByPath(); err != nil {
+		if err := o.byPath(); err != nil {
 			return nil, err
 		}
 	}
 	return gather(o)
+}
+
+// changes is what the command's environment differs in from the caller's. The
+// sentinel goes whether the caller has it now or later.
+func (in *inputs) changes(backend string) []string {
+	changes := launch.Changes(os.Environ(), in.childEnv(backend))
+	if _, set := launch.Getenv(changes, sentinel); !set && !slices.Contains(changes, sentinel) {
+		changes = append(changes, sentinel)
+	}
+	return changes
 }
 
 func (in *inputs) planOf(b *backend) planJSON {
