@@ -93,11 +93,17 @@ func restrict(attr ll.RulesetAttr, fill func(ruleset int) error) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
-	if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
+	if err := ll.LandlockRestrictSelf(fd, 0); err == unix.E2BIG {
+		return ErrLayers
+	} else if err != nil {
 		return fmt.Errorf("landlock_restrict_self: %w", err)
 	}
 	return nil
 }
+
+// ErrLayers says that this process is in as many domains as the kernel stacks
+// (landlock(7): 16).
+var ErrLayers = errors.New("16 Landlock domains hold this process, and the kernel stacks no more")
 
 // ErrAbove says that the rules reach the root itself from above.
 var ErrAbove = errors.New("the root directory lies below a directory that the policy allows")

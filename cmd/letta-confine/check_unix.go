@@ -22,19 +22,19 @@ func (in *inputs) check() error {
 	}
 	for _, l := range in.resolved.Layers() {
 		if root := l.Root; in.opts.missingDenied == "refuse" && root.Kind == policy.Missing && root.Creatable && l.Access != policy.ReadWrite {
-			return withHint(fmt.Errorf("%s %q is not there", root.List, root.Given), "create it first, or pass --missing-denied create")
+			return withHint(fmt.Errorf("%s is not there", in.called(root)), "create it first, or pass --missing-denied create")
 		}
 	}
 	for _, f := range in.files {
 		if root := in.listedWritable(f.path); root != nil {
-			return withHint(fmt.Errorf("%s %q can be changed by the command, being inside %s %q", f.flag, f.given, root.List, root.Given),
+			return withHint(fmt.Errorf("%s %q can be changed by the command, being inside %s", f.flag, f.given, in.called(*root)),
 				"keep it elsewhere, or pass it as an open descriptor: --policy fd:N")
 		}
 	}
 	self, err := ownProgram()
 	if err == nil {
 		if root := in.listedWritable(self); root != nil {
-			return withHint(fmt.Errorf("the launcher %q can be changed by the command, being inside %s %q", self, root.List, root.Given),
+			return withHint(fmt.Errorf("the launcher %q can be changed by the command, being inside %s", self, in.called(*root)),
 				"install the launcher outside what the policy makes writable")
 		}
 	}

@@ -3,12 +3,15 @@
 package main
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,6 +122,13 @@ func TestBashCompletes(t *testing.T) {
 		{[]string{"completion", ""}, []string{"bash", "zsh", "fish"}},
 		{[]string{"--"}, all},
 		{[]string{"plan", "--"}, all},
+		{[]string{"check", ""}, kinds(t)},
+		{[]string{"check", "rules", "--mo"}, []string{"--mode"}},
+		{[]string{"check", "rules", "--back"}, nil},
+		{[]string{"check", "rules", "--mode", ""}, nil}, // no mode of a run's
+		{[]string{"check", "path", "--wr"}, []string{"--write", "--writable"}},
+		{[]string{"check", "path", "--backend", "l"}, []string{"landlock"}},
+		{[]string{"check", "hook", "--rew"}, []string{"--rewrite"}},
 	}
 	for _, test := range tests {
 		if got := complete(t, test.words...); !slices.Equal(got, test.want) {
@@ -149,6 +159,11 @@ func TestFishCompletes(t *testing.T) {
 		"letta-confine comp":                           "completion",
 		"letta-confine completion ":                    "bash fish zsh",
 		"letta-confine plan --back":                    "--backend",
+		"letta-confine check sh":                       "shell",
+		"letta-confine check rules --mo":               "--mode",
+		"letta-confine check rules --back":             "",
+		"letta-confine check path --wri":               "--writable --write",
+		"letta-confine --wri":                          "--writable",
 		"letta-confine --quiet -- --back":              "",
 		"letta-confine --quiet -- letta-confine comp":  "completion",
 		"letta-confine --deny x -- letta-confine --ba": "--backend --base-writable",
@@ -219,5 +234,82 @@ func TestFlagWords(t *testing.T) {
 		if got := flags[i].words(); !slices.Equal(got, want) {
 			t.Errorf("--%s takes %q, want %q", name, got, want)
 		}
+	}
+}
+
+// kinds are the words that check itself says it knows.
+func kinds(t *testing.T) []string {
+	t.Helper()
+	out, _ := exec.Command(launcher(t), "check").CombinedOutput()
+	_, after, ok := strings.Cut(string(out), "want ")
+	line, _, _ := strings.Cut(after, "\n")
+	if !ok {
+		t.Fatalf("check says %q", out)
+	}
+	return strings.Split(line, ", ")
+}
+
+// The flags of each kind of check are the same in its own help, its manual and the
+// completions; the kind takes each; and no source defines another.
+func TestEveryFlagOfACheck(t *testing.T) {
+	const page = "letta-confine-check.1"
+	tags, _ := manPage(t, page)
+	var words, known []string
+	for _, k := range checkKinds {
+		words = append(words, k.word)
+		out, err := exec.Command(launcher(t), "check", k.word, "--help").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		help := map[string]string{} // each flag's values
+		for _, m := range flagLine.FindAllStringSubmatch(string(out), -1) {
+			help["--"+m[1]] = cmp.Or(help["--"+m[1]], strings.TrimSpace(m[2]))
+		}
+		var manual []string
+		for _, tag := range tags["CHECK "+strings.ToUpper(k.word)] {
+			name, value, _ := strings.Cut(tag, " ")
+			manual = append(manual, name)
+			if (strings.TrimSpace(value) == "") != (help[name] == "") {
+				t.Errorf("%s gives %s of check %s the value %q, and its help %q", page, name, k.word, value, help[name])
+			}
+		}
+		same(t, page, "flag of check "+k.word, manual, slices.Collect(maps.Keys(help)))
+		var completed []string
+		for word := range strings.FieldsSeq(k.flags) {
+			name, takes := strings.CutSuffix(word, "=")
+			completed = append(completed, name)
+			args := []string{"check", k.word, name, "--help"}
+			if takes {
+				first, _, _ := strings.Cut(help[name], "|")
+				args = []string{"check", k.word, name, first, "--help"}
+			}
+			if text, err := exec.Command(launcher(t), args...).CombinedOutput(); err != nil || string(text) != string(out) {
+				t.Errorf("%q: %v, %s", args, err, text)
+			}
+			if takes != (help[name] != "") {
+				t.Errorf("the completions say that %s of check %s takes a value: %v", name, k.word, takes)
+			}
+		}
+		same(t, "the completions", "flag of check "+k.word, completed, manual)
+		known = append(known, completed...)
+	}
+	if slices.Sort(words); !slices.Equal(words, kinds(t)) {
+		t.Errorf("checkKinds are %q, and check knows %q", words, kinds(t))
+	}
+	defined := regexp.MustCompile(`\{"([a-z-]+)", (?:true|false), |\.(?:String|Bool)(?:Var)?\((?:&[a-zA-Z.]+, )?"([a-z-]+)"`)
+	seen := 0
+	for _, src := range sources(t, ".") {
+		if !strings.HasPrefix(src.name, "judge_") {
+			continue
+		}
+		for _, m := range defined.FindAllStringSubmatch(src.text, -1) {
+			seen++
+			if name := "--" + cmp.Or(m[1], m[2]); !slices.Contains(known, name) {
+				t.Errorf("%s defines %s, which is documented nowhere", src.name, name)
+			}
+		}
+	}
+	if seen < 25 {
+		t.Errorf("found %d definitions of flags in judge_*.go: the pattern is out of date", seen)
 	}
 }

@@ -47,6 +47,13 @@ func (in *inputs) mode(p *policy.Policy) error {
 	return nil
 }
 
+// statesPolicy reports whether the command line says anything from which a policy
+// is made.
+func (o *options) statesPolicy() bool {
+	return o.hasPolicy() || o.mode != "" || o.preset != "" || o.defaultMode != "" || o.who.Workspace != "" || o.denyHelpers ||
+		len(o.protect) > 0 || len(o.protectGit) > 0
+}
+
 // chosen returns the mode that somebody chose, or "". The order is DSH's: what was
 // asked for by name goes before what a session is in, and that before the default,
 // which is DSH's variable where the caller says that it counts.

@@ -4,17 +4,13 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/denial"
-	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
-	"github.com/letta-confine/letta-confine/policy"
 )
 
 // report writes the events of a run, one JSON object a line, each with one
@@ -23,81 +19,48 @@ type report struct {
 	fd          int
 	about       about  // of the plan event
 	enforcement string // likewise, for the exit event
+	passedOver  []passedOver
 }
 
-// openReport opens --report. A file must be regular, reached through no
-// symlink, and out of the command's reach: else a link that an earlier run
-// planted would make the unconfined launcher write elsewhere.
+// openReport opens --report.
 func (in *inputs) openReport() (*report, error) {
-	where := in.opts.report
-	if where == "" {
+	if in.opts.report == "" {
 		return nil, nil
 	}
-	if fd, ok, err := descriptor(where); ok {
-		if err != nil {
-			return nil, fmt.Errorf("--report %q: %w", where, err)
-		}
-		if slices.Contains(in.opts.keepFDs, fd) {
-			return nil, withHint(fmt.Errorf("--report %q is a descriptor that the command keeps", where), "let the command have another, or none")
-		}
-		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
-			return nil, fmt.Errorf("--report %q: %w", where, err)
-		}
-		return &report{fd: fd, about: in.about}, nil
-	}
-	dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
+	fd, err := in.openOutput("--report", in.opts.report, 0)
 	if err != nil {
-		return nil, fmt.Errorf("--report %q: %w", where, err)
-	}
-	path := filepath.Join(dir, filepath.Base(where))
-	if in.resolved.Restricts() && in.resolved.Decide(path).Access == policy.ReadWrite {
-		return nil, withHint(fmt.Errorf("--report %q can be changed by the command", where),
-			"write it elsewhere, or pass an open descriptor: --report fd:N")
-	}
-	fd, err := hostfs.OpenPlain(where, unix.O_WRONLY|unix.O_CREAT, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("--report %q: %w", where, err)
-	}
-	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil && hostfs.KindOf(uint32(st.Mode)) != policy.File {
-		err = errors.New("not a regular file")
-	}
-	id := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
-	for _, f := range in.files {
-		if err == nil && f.id == id {
-			err = fmt.Errorf("it is what %s reads", f.flag)
-		}
-	}
-	if err == nil {
-		err = unix.Ftruncate(fd, 0)
-	}
-	if err != nil {
-		unix.Close(fd)
-		return nil, fmt.Errorf("--report %q: %w", where, err)
+		return nil, err
 	}
 	return &report{fd: fd, about: in.about}, nil
 }
 
 // event is any event of a report.
 type event struct {
-	Schema       int       `json:"schema"`
-	Event        string    `json:"event"`
-	Backend      string    `json:"backend,omitempty"`
-	Enforcement  string    `json:"enforcement,omitempty"`
-	Reason       string    `json:"reason,omitempty"`
-	Gaps         []string  `json:"gaps,omitempty"`
-	OverDenials  []string  `json:"overDenials,omitempty"`
-	Limits       []string  `json:"limits,omitempty"`
-	Skipped      []skipped `json:"skipped,omitempty"`
-	Created      []string  `json:"created,omitempty"`
-	Exit         string    `json:"exit,omitempty"` // "unobserved" where no supervisor stays
-	Proof        any       `json:"proof,omitempty"`
-	Code         *int      `json:"code,omitempty"`
-	RunnerFailed *bool     `json:"runnerFailed,omitempty"`
-	Denied       string    `json:"denied,omitempty"`
-	Dialect      []string  `json:"dialect,omitempty"`      // the errors by which the backend denies
-	RunnerStatus []int     `json:"runnerStatus,omitempty"` // without a started event, not the command's own
+	Schema       int          `json:"schema"`
+	Event        string       `json:"event"`
+	Backend      string       `json:"backend,omitempty"`
+	Enforcement  string       `json:"enforcement,omitempty"`
+	Reason       string       `json:"reason,omitempty"`
+	Gaps         []string     `json:"gaps,omitempty"`
+	OverDenials  []string     `json:"overDenials,omitempty"`
+	Limits       []string     `json:"limits,omitempty"`
+	Skipped      []skipped    `json:"skipped,omitempty"`
+	Created      []string     `json:"created,omitempty"`
+	Exit         string       `json:"exit,omitempty"` // "unobserved" where no supervisor stays
+	Proof        any          `json:"proof,omitempty"`
+	Code         *int         `json:"code,omitempty"`
+	RunnerFailed *bool        `json:"runnerFailed,omitempty"`
+	Denied       string       `json:"denied,omitempty"`
+	Dialect      []string     `json:"dialect,omitempty"`      // the errors by which the backend denies
+	RunnerStatus []int        `json:"runnerStatus,omitempty"` // without a started event, not the command's own
+	PassedOver   []passedOver `json:"passedOver,omitempty"`   // backends that were to be tried first
 	about
+}
+
+// passedOver is a backend that did not take the command, and why.
+type passedOver struct {
+	Backend string `json:"backend"`
+	Reason  string `json:"reason"`
 }
 
 // about is what a plan says of the run beside its backend.
@@ -107,6 +70,8 @@ type about struct {
 	Approval string   `json:"approval,omitempty"` // of --preset: when to ask before going beyond the mode
 	Profile  string   `json:"profile,omitempty"`
 	Scrubbed []string `json:"scrubbed,omitempty"` // names of variables, never values
+
+	Credentials []secret `json:"credentials,omitempty"` // names and where from, never values
 }
 
 type skipped struct {
@@ -143,9 +108,16 @@ func (r *report) plan(b *backend, made []string) error {
 		return nil
 	}
 	e := planEvent(b)
-	e.Created, e.about = made, r.about
+	e.Created, e.PassedOver, e.about = made, r.passedOver, r.about
 	r.enforcement = e.Enforcement
 	return r.write(e)
+}
+
+// passOver has the next plan event say that b did not take the command.
+func (r *report) passOver(b *backend) {
+	if r != nil {
+		r.passedOver = append(r.passedOver, passedOver{b.name, b.reason()})
+	}
 }
 
 // planEvent is what a report and the plan subcommand say of a backend.
@@ -188,6 +160,14 @@ const (
 	deniedUnknown = "unknown"
 )
 
+// deniedBy says what a command's exit status tells of denials.
+func deniedBy(status int) string {
+	if status != 0 {
+		return deniedUnknown
+	}
+	return notDenied
+}
+
 // failed says that the command did not run: it could not be executed, or the
 // launcher failed before.
 func (r *report) failed(err error) {
@@ -208,5 +188,5 @@ func (r *report) unconfined(reason string) error {
 		return nil
 	}
 	r.enforcement = "none"
-	return r.write(event{Event: "plan", Enforcement: "none", Reason: reason, Exit: "unobserved", about: r.about})
+	return r.write(event{Event: "plan", Enforcement: "none", Reason: reason, Exit: "unobserved", PassedOver: r.passedOver, about: r.about})
 }

@@ -80,7 +80,8 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	for _, w := range b.warnings {
 		in.warn(w)
 	}
-	sandbox := supervise.Sandbox{
+	var sandbox supervise.Sandbox
+	sandbox = supervise.Sandbox{
 		Bwrap:   b.helper.Path,
 		Args:    b.plan.Args,
 		Private: b.plan.Private,
@@ -89,13 +90,18 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 			Argv: in.opts.args, Env: in.childEnv(b.name),
 			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs, Layer: b.ruleset, Again: in.again,
 			Isolated: in.opts.isolate, NoUserNS: b.filter.NoUserNS, NewSession: in.opts.newSession, Report: -1,
+			Trial: in.trial(b, rep),
 		},
 		Started: func(p inner.Proof) error {
 			namespace = p.MountNamespace
-			return rep.started(p.MountNamespace)
+			made.hold(p)
+			return rep.started(proof(p.MountNamespace, sandbox.Inner.Trial, p.Refused))
 		},
 	}
 	if in.opts.exec {
+		if err := in.log.leaves(nil, nil); err != nil {
+			return 0, err
+		}
 		return 0, in.execBwrap(rep, sandbox)
 	}
 	status, err := supervise.Run(sandbox)
@@ -127,7 +133,7 @@ func (in *inputs) prepare(b *backend, made *made) error {
 		again := err == nil || errors.Is(err, errRemoved) || errors.Is(err, unix.ENOENT)
 		if !again || try == prepareTries {
 			if err == nil {
-				err = fmt.Errorf("%s %q is not there, and was removed again", b.plan.Create[0].List, b.plan.Create[0].Given)
+				err = fmt.Errorf("%s is not there, and was removed again", in.called(b.plan.Create[0]))
 			}
 			return err
 		}
@@ -151,7 +157,7 @@ const prepareTries = 50
 // supervisor would.
 func (in *inputs) execBwrap(rep *report, s supervise.Sandbox) error {
 	if rep != nil {
-		line, err := event{Event: "started", Proof: &proofJSON{inner.Namespace, true}}.line()
+		line, err := event{Event: "started", Proof: proof(inner.Namespace, s.Inner.Trial, inner.Refused)}.line()
 		if err != nil {
 			return err
 		}
@@ -181,19 +187,33 @@ func (in *inputs) startLandlock(rep *report, b *backend, made []string) error {
 	if err := rep.plan(b, made); err != nil {
 		return err
 	}
+	trial := in.trial(b, rep)
 	if err := b.ruleset.Restrict(1, 2); errors.Is(err, landlock.ErrAbove) {
 		return withHint(fmt.Errorf("landlock: %w", err), "start outside this chroot, or unmount there what holds the chroot itself")
+	} else if errors.Is(err, landlock.ErrLayers) {
+		return withHint(fmt.Errorf("landlock: %w", err), "start fewer launchers inside one another")
 	} else if err != nil {
+		return fmt.Errorf("landlock: %w", err)
+	}
+	refused, err := trial.Try()
+	if err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	if err := harden.Apply(harden.Options{}); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
-	if err := rep.started(""); err != nil {
+	if nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || nnp != 1 {
+		return fmt.Errorf("landlock: no_new_privs is not set (%v)", err)
+	}
+	if err := rep.started(proof("", trial, refused)); err != nil {
 		return err
 	}
 	if err := launch.CloseOnExec(in.opts.keepFDs); err != nil {
 		return err
 	}
-	return launch.Exec(in.opts.args, in.childEnv(b.name))
+	env := in.childEnv(b.name)
+	if err := in.log.leaves(in.opts.args, env); err != nil {
+		return err
+	}
+	return launch.Exec(in.opts.args, env)
 }

@@ -116,6 +116,11 @@ func TestReportsMeetTheSchema(t *testing.T) {
 		said := start([]string{"--mode", "danger-full-access", "--", "true"})
 		check(t, said, "plan")
 	})
+	t.Run("another backend", func(t *testing.T) {
+		need(t, "landlock")
+		said := start(append(restricted, "--allow-over-denial", "--bwrap", "/bin/false", "--", "true"))
+		check(t, said, "plan plan started")
+	})
 	t.Run("a failed backend", func(t *testing.T) {
 		need(t, "bwrap")
 		said := start(append(restricted, "--backend", "bwrap", "--bwrap", "/bin/false", "--", "true"))
@@ -195,6 +200,8 @@ func TestReportSchemaRefuses(t *testing.T) {
 		`{"schema":1,"event":"started","proof":{}}`,
 		`{"schema":1,"event":"started","proof":{"noNewPrivs":false}}`,
 		`{"schema":1,"event":"started","proof":{"noNewPrivs":true},"code":1}`,
+		`{"schema":1,"event":"started","proof":{"noNewPrivs":true,"denied":{"path":"/x","for":"read"}}}`,
+		`{"schema":1,"event":"started","proof":{"noNewPrivs":true,"denied":{"path":"/x","for":"read","errno":"none"}}}`,
 		`{"schema":1,"event":"exit","code":7}`,
 		`{"schema":1,"event":"exit","code":256,"runnerFailed":false}`,
 		`{"schema":1,"event":"plan","enforcement":"full"}`,

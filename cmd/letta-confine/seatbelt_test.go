@@ -162,7 +162,7 @@ func TestSeatbeltExitStatus(t *testing.T) {
 		{"this backend by name", apply, []string{"--backend", "seatbelt"}, []string{"true"}, 0, ""},
 		{"full enforcement", apply, []string{"--require", "full"}, []string{"true"}, 125, unavailable + "leaves helpers open, and --require full does not accept that"},
 		{"isolated processes", apply, []string{"--isolate-processes"}, []string{"true"}, 125, unavailable + "it cannot keep --isolate-processes"},
-		{"missing denied root", apply, []string{"--deny", "%D/own/gone", "--missing-denied", "refuse"}, []string{"true"}, 125, "letta-confine: error: deniedRoots "},
+		{"missing denied root", apply, []string{"--deny", "%D/own/gone", "--missing-denied", "refuse"}, []string{"true"}, 125, "letta-confine: error: --deny "},
 		{"a launcher that is hidden", apply, []string{"--deny", filepath.Dir(testBinary(t))}, []string{"true"}, 125, unavailable + "the launcher "},
 		// What the trial cannot see. The status is sandbox-exec's, and no event
 		// says that the command started.
@@ -366,7 +366,7 @@ func TestSeatbeltProbe(t *testing.T) {
 		{"nothing applied", apply, "seatbelt: unusable (seatbelt-failed): restricted writes: write denied: it succeeded"},
 	} {
 		got := newMac(t, c.script).run(t, "probe")
-		if got.status != probeUnusable || !strings.HasPrefix(got.stdout, c.want) || got.stderr != "" {
+		if got.status != probeUnusable || !strings.Contains(got.stdout, "\n"+c.want) || got.stderr != "" {
 			t.Errorf("%s: %+v, want status %d and %q", c.name, got, probeUnusable, c.want)
 		}
 	}

@@ -119,6 +119,9 @@ func (in *inputs) startSeatbelt(rep *report, b *backend) (int, error) {
 	if err := launch.CloseOnExec(open); err != nil {
 		return 0, err
 	}
+	if err := in.log.leaves(in.opts.args, env); err != nil {
+		return 0, err
+	}
 	return 0, seatbelt.Exec(sandboxExec, b.profile, s.words(self), env)
 }
 

@@ -131,6 +131,7 @@ func (h *hinted) Unwrap() error { return h.error }
 // withHint adds a cure to an error.
 func withHint(err error, hint string) error { return &hinted{err, hint} }
 
-func usageError(text string) error {
-	return withHint(errors.New(text), "usage: letta-confine [flags] -- command [argument ...]; see letta-confine --help")
-}
+// usageHint is the cure for a command line that is none.
+const usageHint = "usage: letta-confine [flags] -- command [argument ...]; see letta-confine --help"
+
+func usageError(text string) error { return withHint(errors.New(text), usageHint) }

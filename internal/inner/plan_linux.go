@@ -35,6 +35,8 @@ type Plan struct {
 	Report  int
 	Started string
 
+	Trial Trial // what is tried once all is in force, for the proof
+
 	// Again are the standard descriptors that must be opened anew, so that they
 	// belong to the sandbox's mounts.
 	Again []Reopen
@@ -86,9 +88,11 @@ func read(word string, rest []string) (Plan, error) {
 	return decode(data)
 }
 
-// Namespace stands in Plan.Started where the name of the sandbox's mount
-// namespace has to be.
-const Namespace = "@mount-namespace@"
+// What stands in Plan.Started for what only the stage knows.
+const (
+	Namespace = "@mount-namespace@"
+	Refused   = "@refused@" // the error of the trial
+)
 
 // Alone stands in the place of the control socket's number where there is no
 // supervisor.
@@ -125,6 +129,8 @@ func (p Plan) Encode() []byte {
 	e.number(p.Mask)
 	e.number(uint64(p.Report + 1))
 	e.string(p.Started)
+	e.string(p.Trial.Path)
+	e.bool(p.Trial.Write)
 	e.bool(p.Isolated)
 	e.bool(p.NoUserNS)
 	e.bool(p.NewSession)
@@ -197,6 +203,7 @@ func decode(data []byte) (p Plan, err error) {
 	p.Mask = d.number()
 	p.Report = int(d.number()) - 1
 	p.Started = d.string()
+	p.Trial = Trial{d.string(), d.number() == 1}
 	p.Isolated = d.number() == 1
 	p.NoUserNS = d.number() == 1
 	p.NewSession = d.number() == 1

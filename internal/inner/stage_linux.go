@@ -99,6 +99,7 @@ func (a alone) ready(p Plan, proof Proof) bool {
 		return true
 	}
 	line := strings.Replace(p.Started, Namespace, proof.MountNamespace, 1)
+	line = strings.Replace(line, Refused, proof.Refused, 1)
 	_, err := unix.Write(p.Report, []byte(line))
 	if err != nil {
 		a.say("report: " + err.Error())
@@ -163,6 +164,10 @@ func confine(p Plan) (Proof, error) {
 			return Proof{}, fmt.Errorf("landlock: %w", err)
 		}
 	}
+	refused, err := p.Trial.Try()
+	if err != nil {
+		return Proof{}, err
+	}
 	if err := harden.Apply(harden.Options{Keyrings: p.Isolated, NoUserNS: p.Isolated || p.NoUserNS}); err != nil {
 		return Proof{}, err
 	}
@@ -172,7 +177,7 @@ func confine(p Plan) (Proof, error) {
 			return Proof{}, fmt.Errorf("signal mask: %w", err)
 		}
 	}
-	return prove()
+	return prove(refused)
 }
 
 // reopen puts the same file, at the same offset, but reached through the
@@ -218,15 +223,16 @@ func same(path string, want policy.ID) error {
 type Proof struct {
 	PID            int    // as the supervisor's pid namespace numbers it
 	MountNamespace string // as /proc/self/ns/mnt names it
+	Refused        string // the error that the plan's trial ended in, or ""
 	NoNewPrivs     bool
 }
 
-func prove() (Proof, error) {
+func prove(refused string) (Proof, error) {
 	ns, err := os.Readlink("/proc/self/ns/mnt")
 	if err != nil {
 		return Proof{}, fmt.Errorf("mount namespace: %w", err)
 	}
-	return Proof{MountNamespace: ns, NoNewPrivs: true}, nil
+	return Proof{MountNamespace: ns, Refused: refused, NoNewPrivs: true}, nil
 }
 
-func (p Proof) encode() []byte { return []byte(p.MountNamespace) }
+func (p Proof) encode() []byte { return []byte(p.MountNamespace + " " + p.Refused) }
