@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -90,7 +89,7 @@ func filtered(e policy.Enforcement) policy.Enforcement {
 // protect lists the files that decide what the next run may do.
 func (in *inputs) protect(helper bwrap.Helper) []bwrap.Protected {
 	list := []bwrap.Protected{{Path: helper.Path, ID: helper.ID}}
-	if self, err := os.Executable(); err == nil {
+	if self, err := ownProgram(); err == nil {
 		if info, err := (hostfs.FS{}).Lstat(self); err == nil && info.Kind == policy.File {
 			list = append(list, bwrap.Protected{Path: self, ID: info.ID})
 		}

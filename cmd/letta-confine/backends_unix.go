@@ -197,7 +197,7 @@ func (in *inputs) changeable(mechanism string) (warnings []string) {
 		return warnings // the gap "deferred" says it, of every program on the host
 	}
 	// A user's launcher lies where that user cannot write, as a rule.
-	if self, err := os.Executable(); err == nil && in.resolved.Decide(self).Access == policy.ReadWrite && hostfs.CanReplace(self) {
+	if self, err := ownProgram(); err == nil && in.resolved.Decide(self).Access == policy.ReadWrite && hostfs.CanReplace(self) {
 		warnings = append(warnings, fmt.Sprintf("the launcher %q can be changed by the command, and %s alone cannot prevent it", self, mechanism))
 	}
 	return warnings

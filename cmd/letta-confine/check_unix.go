@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/letta-confine/letta-confine/internal/hostfs"
@@ -32,7 +31,7 @@ func (in *inputs) check() error {
 				"keep it elsewhere, or pass it as an open descriptor: --policy fd:N")
 		}
 	}
-	self, err := os.Executable()
+	self, err := ownProgram()
 	if err == nil {
 		if root := in.listedWritable(self); root != nil {
 			return withHint(fmt.Errorf("the launcher %q can be changed by the command, being inside %s", self, in.called(*root)),

@@ -46,6 +46,10 @@ type options struct {
 	probeTimeout                                                    time.Duration
 	args                                                            []string
 	given                                                           [][2]string // every flag as it was given
+
+	execArgv  bool              // of plan alone
+	checkPlan string            // likewise
+	recorded  map[string]string // policies of a plan that is checked, which can be read once only
 }
 
 // flag is one flag of the command line.
@@ -256,17 +260,26 @@ func parseRun(args []string) (*options, error) {
 // parseCommand is parse for the faces that run a command.
 func parseCommand(args []string) (*options, error) {
 	o, err := parse(args)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = o.checkArgs()
+	}
+	if err != nil {
 		return nil, err
-	case o.bareWord:
-		return nil, usageError(fmt.Sprintf("write -- before the command %q", o.args[0]))
-	case len(o.args) == 0:
-		return nil, usageError("no command")
-	case o.args[0] == "":
-		return nil, usageError("the command is empty")
 	}
 	return o, nil
+}
+
+// checkArgs refuses what is no command line with a command.
+func (o *options) checkArgs() error {
+	switch {
+	case o.bareWord:
+		return usageError(fmt.Sprintf("write -- before the command %q", o.args[0]))
+	case len(o.args) == 0:
+		return usageError("no command")
+	case o.args[0] == "":
+		return usageError("the command is empty")
+	}
+	return nil
 }
 
 // hasPolicy reports whether the command line says anything about roots.

@@ -36,6 +36,8 @@ type inputs struct {
 	implied    []string    // roots that the caller did not list
 	files      []inputFile // policy files, which the command must not change
 	unresolved bool        // there is no policy: reading or resolving it failed
+	once       [][2]string // policies that were not files: what --policy said, and the text
+	asked      []string    // variables that the policy was made from
 
 	written []inputFile // what the launcher writes itself
 	log     *audit      // --audit-log
@@ -224,6 +226,9 @@ func (in *inputs) directory() error {
 func (in *inputs) read(source string) (policy.Policy, error) {
 	text, err := in.readText(source)
 	if err == nil {
+		if readOnce(source) {
+			in.once = append(in.once, [2]string{source, string(text)})
+		}
 		var p policy.Policy
 		if p, err = policy.Parse(text); err == nil {
 			return p, nil
@@ -236,6 +241,9 @@ func (in *inputs) read(source string) (policy.Policy, error) {
 }
 
 func (in *inputs) readText(source string) ([]byte, error) {
+	if text, ok := in.opts.recorded[source]; ok {
+		return []byte(text), nil
+	}
 	if source == "-" {
 		text, err := launch.ReadAll(0, maxPolicy)
 		if err != nil {
@@ -255,27 +263,43 @@ func (in *inputs) readText(source string) ([]byte, error) {
 		defer unix.Close(fd)
 		return launch.ReadAll(fd, maxPolicy)
 	}
+	text, file, err := readInput("--policy", source)
+	if err == nil {
+		in.files = append(in.files, file)
+	}
+	return text, err
+}
+
+// readInput reads a file of the launcher's own, which is regular and reached through
+// no symlink.
+func readInput(flag, source string) ([]byte, inputFile, error) {
 	fd, err := hostfs.OpenPlain(source, unix.O_RDONLY, 0)
 	if err == unix.ELOOP {
-		return nil, withHint(errors.New("there is a symlink in its path"), "write the real path, or pass it as an open descriptor: --policy fd:N")
+		return nil, inputFile{}, withHint(errors.New("there is a symlink in its path"), "write the real path, or pass it as an open descriptor: "+flag+" fd:N")
 	}
 	if err != nil {
-		return nil, err
+		return nil, inputFile{}, err
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, err
+		return nil, inputFile{}, err
 	}
 	if hostfs.KindOf(uint32(st.Mode)) != policy.File {
-		return nil, withHint(errors.New("not a regular file"), "pass it as an open descriptor: --policy fd:N")
+		return nil, inputFile{}, withHint(errors.New("not a regular file"), "pass it as an open descriptor: "+flag+" fd:N")
 	}
 	path, err := policy.Canonical(absolute(source), hostfs.FS{})
 	if err != nil {
-		return nil, err
+		return nil, inputFile{}, err
 	}
-	in.files = append(in.files, inputFile{"--policy", source, path, policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}})
-	return launch.ReadAll(fd, maxPolicy)
+	text, err := launch.ReadAll(fd, maxPolicy)
+	return text, inputFile{flag, source, path, policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}}, err
+}
+
+// readOnce reports whether what --policy names is no file: it cannot be read again.
+func readOnce(source string) bool {
+	_, ok, _ := descriptor(source)
+	return ok || source == "-"
 }
 
 // descriptor reads "fd:N". ok is whether s has that form at all.

@@ -1,10 +1,17 @@
 package inner
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/bwrap"
+	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/landlock"
 	"github.com/letta-confine/letta-confine/policy"
 )
@@ -12,13 +19,13 @@ import (
 // Plan is what the supervisor tells the stage.
 type Plan struct {
 	Argv   []string
-	Env    []string // of the command; bubblewrap itself runs with an empty one
+	Env    []string // of the command; bubblewrap itself runs with an empty one. By path: see Word
 	Dir    string   // working directory, canonical
 	DirID  policy.ID
 	Checks []bwrap.Check
 	Keep   []int  // descriptors that the command inherits, besides 0, 1 and 2
 	Stderr int    // the descriptor that becomes 2; bubblewrap's own is the supervisor's
-	Root   int    // a descriptor of the host's root directory
+	Root   int    // a descriptor of the host's root directory; none by path
 	Mask   uint64 // the signals that the command starts with blocked
 
 	Isolated   bool // the processes of the command are: no keyrings, no new user namespaces
@@ -38,6 +45,56 @@ type Plan struct {
 
 	// Layer is the Landlock domain inside the sandbox; none where its ABI is 0.
 	Layer landlock.Ruleset
+
+	byPath bool // nothing of the launcher is outside: no descriptor comes from it
+}
+
+// Words returns the arguments of a stage that somebody else starts in bubblewrap,
+// with the launcher's program by its path and no descriptor. Argv is left out: the
+// command follows. Env holds what to change in the environment that is found, for
+// [launch.Alter].
+//
+// What such a stage cannot do is look at the host, where it has no descriptor: that a
+// mask lies on what the policy denies it believes. It looks at the standard
+// descriptors itself (see standard).
+func (p Plan) Words(self string) []string {
+	p.Argv = []string{self} // the form has at least one
+	return []string{self, Word, carried + base64.RawURLEncoding.EncodeToString(p.Encode()), Alone}
+}
+
+// carried begins the word that is a plan and not the number of a descriptor.
+const carried = "plan:"
+
+// read returns the plan that the first word after Word is or leads to. rest are the
+// words of a command that follow one that is the plan.
+func read(word string, rest []string) (Plan, error) {
+	text, ok := strings.CutPrefix(word, carried)
+	if ok {
+		data, err := base64.RawURLEncoding.DecodeString(text)
+		if err != nil || len(rest) == 0 {
+			return Plan{}, errPlan
+		}
+		p, err := decode(data)
+		p.Argv, p.Env = rest, launch.Alter(os.Environ(), p.Env)
+		p.Stderr, p.Root, p.Report, p.byPath = 2, -1, -1, true
+		return p, err
+	}
+	fd, err := strconv.Atoi(word)
+	if err != nil || len(rest) > 0 {
+		return Plan{}, errPlan
+	}
+	data, err := launch.ReadAll(fd, maxPlan)
+	if err != nil {
+		return Plan{}, err
+	}
+	p, err := decode(data)
+	clear(data)
+	// Bubblewrap keeps the file open as long as the command runs, and the plan has
+	// the command's environment.
+	if err == nil {
+		err = unix.Ftruncate(fd, 0)
+	}
+	return p, err
 }
 
 // What stands in Plan.Started for what only the stage knows.

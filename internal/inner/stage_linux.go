@@ -24,28 +24,14 @@ const maxPlan = 64 << 20
 // goroutine to its thread: what the stage gives up, that thread gives up, and
 // that thread executes.
 func Main(args []string) int {
-	if len(args) != 2 {
-		return launch.ExitFailure
-	}
-	planFD, err := strconv.Atoi(args[0])
-	if err != nil {
+	if len(args) < 2 {
 		return launch.ExitFailure
 	}
 	to, err := supervisor(args[1])
 	if err != nil {
 		return launch.ExitFailure
 	}
-	text, err := launch.ReadAll(planFD, maxPlan)
-	if err != nil {
-		return launch.ExitFailure
-	}
-	p, err := decode(text)
-	clear(text)
-	// Bubblewrap keeps the file open as long as the command runs, and the plan has
-	// the command's environment.
-	if err == nil {
-		err = unix.Ftruncate(planFD, 0)
-	}
+	p, err := read(args[0], args[2:])
 	if err != nil {
 		return launch.ExitFailure
 	}
@@ -152,6 +138,11 @@ func confine(p Plan) (Proof, error) {
 	if err := p.verify(); err != nil {
 		return Proof{}, err
 	}
+	if p.byPath {
+		if p.Again, err = standard(); err != nil {
+			return Proof{}, err
+		}
+	}
 	for _, r := range p.Again {
 		if err := r.reopen(); err != nil {
 			return Proof{}, fmt.Errorf("standard descriptor %d, the file %q: %w", r.FD, r.Path, err)
@@ -180,9 +171,11 @@ func confine(p Plan) (Proof, error) {
 	if err := harden.Apply(harden.Options{Keyrings: p.Isolated, NoUserNS: p.Isolated || p.NoUserNS}); err != nil {
 		return Proof{}, err
 	}
-	mask := Sigset(p.Mask)
-	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &mask, nil); err != nil {
-		return Proof{}, fmt.Errorf("signal mask: %w", err)
+	if !p.byPath { // else nobody changed it
+		mask := Sigset(p.Mask)
+		if err := unix.PthreadSigmask(unix.SIG_SETMASK, &mask, nil); err != nil {
+			return Proof{}, fmt.Errorf("signal mask: %w", err)
+		}
 	}
 	return prove(refused)
 }
