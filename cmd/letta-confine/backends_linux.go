@@ -109,7 +109,9 @@ func (in *inputs) landlock() backend {
 	if in.opts.byDefault {
 		hint = "use bubblewrap, or pass --isolate-processes=false --die-with-parent=false to go without what the profile brings"
 	}
-	if err := in.opts.kept(hint); err != nil {
+	if in.opts.supervise && !in.opts.isolate {
+		// The supervisor keeps the rest.
+	} else if err := in.opts.kept(hint); err != nil {
 		return backend{err: err}
 	}
 	abi, err := landlock.ABI()

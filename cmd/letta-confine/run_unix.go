@@ -89,7 +89,10 @@ func (in *inputs) run(began time.Time) (status int, err error) {
 		rep.failed(err)
 		return status, err
 	}
-	if err := in.log.ended(status, deniedBy(status)); err != nil {
+	if in.verdict == "" {
+		return status, nil
+	}
+	if err := in.log.ended(status, in.verdict); err != nil {
 		warn(err.Error()) // the command has run: its status is the answer
 	}
 	return status, nil
@@ -148,6 +151,7 @@ func (in *inputs) try(rep *report, list []backend) (int, error) {
 		if b.err != nil {
 			continue
 		}
+		rep.reaches(stageBackend)
 		in.log.on(b.name, b.enforcement.Level(), "")
 		status, err := b.start(in, rep, b)
 		failed, early := errors.AsType[*startError](err)
@@ -155,7 +159,9 @@ func (in *inputs) try(rep *report, list []backend) (int, error) {
 			return status, err
 		}
 		if status != 0 {
-			return status, nil // a signal ended the launcher before the command ran
+			rep.interrupted(status)
+			in.log.failed(errInterrupted, status)
+			return status, nil
 		}
 		b.err = failed.error
 	}

@@ -41,6 +41,9 @@ func TestReportsMeetTheSchema(t *testing.T) {
 	if err := errors.Join(os.Mkdir(secret, 0o700), os.MkdirAll(tenant, 0o700)); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(secret+"/x", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	restricted := []string{"--restrict-writes", "--writable", dir, "--deny", secret}
 	runs := []struct {
 		name   string
@@ -59,6 +62,8 @@ func TestReportsMeetTheSchema(t *testing.T) {
 		{"a preset", []string{"--preset", "workspace-write", "--", "true"}, "plan started exit", "plan started"},
 		{"a profile", []string{"--profile", "workspace", "--isolation-root", filepath.Dir(tenant), "--workspace", tenant, "--", "true"}, "plan started exit", "plan started"},
 		{"a default", []string{"--mode=env", "--default-mode", "read-only", "--", "true"}, "plan started exit", "plan started"},
+		{"a denial", []string{"--fail-on-denial", "--", "cat", secret + "/x"}, "plan started exit", "plan started exit"},
+		{"a supervisor", []string{"--supervise", "--", "true"}, "plan started exit", "plan started exit"},
 		{"no supervisor", []string{"--exec", "--", "true"}, "plan started", "plan started"},
 	}
 	ownPolicy := []string{"a private /tmp", "a preset", "a profile", "a default"}
@@ -174,6 +179,7 @@ func TestReportSchemaNamesEveryMember(t *testing.T) {
 	}{
 		{"an event", slices.Sorted(maps.Keys(schema.Properties)), jsonNames(reflect.TypeFor[event]())},
 		{"a proof", slices.Sorted(maps.Keys(node("proof").Properties)), proof},
+		{"a denial", slices.Sorted(maps.Keys(node("denials").Items.Properties)), jsonNames(reflect.TypeFor[denialJSON]())},
 		{"a skipped root", slices.Sorted(maps.Keys(node("skipped").Items.Properties)), jsonNames(reflect.TypeFor[skipped]())},
 		{"modes", node("mode").Enum, modes},
 		{"profiles", node("profile").Enum, profile.Names()},
@@ -198,7 +204,10 @@ func TestReportSchemaRefuses(t *testing.T) {
 		`{"schema":1,"event":"started","proof":{"noNewPrivs":true,"denied":{"path":"/x","for":"read"}}}`,
 		`{"schema":1,"event":"started","proof":{"noNewPrivs":true,"denied":{"path":"/x","for":"read","errno":"none"}}}`,
 		`{"schema":1,"event":"exit","code":7}`,
-		`{"schema":1,"event":"exit","code":256,"runnerFailed":false}`,
+		`{"schema":1,"event":"exit","code":256,"runnerFailed":false,"denied":"notDenied"}`,
+		`{"schema":1,"event":"exit","code":1,"runnerFailed":false,"denied":"denied"}`,
+		`{"schema":1,"event":"exit","code":1,"runnerFailed":false,"denied":"unknown","denials":[{"path":"/x","for":"read"}]}`,
+		`{"schema":1,"event":"exit","code":125,"runnerFailed":true,"denied":"notDenied","reason":"x"}`,
 		`{"schema":1,"event":"plan","enforcement":"full"}`,
 		`{"schema":1,"event":"plan","enforcement":"none"}`,
 		`{"schema":1,"event":"plan","enforcement":"none","reason":"x","backend":"bwrap"}`,

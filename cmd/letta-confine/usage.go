@@ -16,8 +16,7 @@ policy
   --policy FILE|-|fd:N      read a policy file (repeats; lists add up)
   --base-writable PATH      writable in spite of --restrict-writes
   --deny PATH               neither read nor written
-  --read-only PATH          read and not written
-  --writable PATH           read and written
+  --read-only PATH  --writable PATH  read and not written; read and written
   --restrict-writes         what no root holds is not written
   --protect PATH  --protect-git DIR  keep what exists there, or what git obeys
   --git-worktree DIR        grant the repository of a linked working tree
@@ -42,15 +41,16 @@ backend
   --missing-denied create|refuse  --create-writable  for roots that are missing
   --max-siblings N          most files that Landlock grants beside the roots
 process
-  --chdir DIR               start the command there
+  --chdir DIR  --keep-fd N  start there; hand on a descriptor (repeats)
   --tmp host|private  --tmpdir DIR  --no-tmpdir  where temporary files go
   --scrub-env  --keep-env GLOB  withhold variables that look secret, but those
   --env NAME=VALUE          set one; without =VALUE the caller's is handed on
-  --keep-fd N               let the command inherit a descriptor (repeats)
   --new-session  --isolate-processes  its own session; its own processes, IPC
-  --die-with-parent  --exec  end with the caller; no supervisor beside bwrap
+  --die-with-parent  --supervise  --exec  end with the caller; stay, or do not
 output
   --report FILE|fd:N  --audit-log FILE|fd:N  JSON: events; one line for each run
+  --fail-on-denial[=77]  --annotate github  for CI: a denial ends in a failure,
+                            and is shown as an error of the build
   --quiet  --json  --error-format text|json  no warnings; JSON, of errors too
   --for OPERATION  --stderr FILE  --risks   with explain: what would allow it;
                             which lines are denials; services that could act

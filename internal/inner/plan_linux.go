@@ -21,6 +21,7 @@ type Plan struct {
 	Root   int    // a descriptor of the host's root directory
 	Mask   uint64 // the signals that the command starts with blocked
 
+	Bare       bool // without bubblewrap: the layer is all there is
 	Isolated   bool // the processes of the command are: no keyrings, no new user namespaces
 	NoUserNS   bool // no new user namespaces
 	NewSession bool // the command leads a session of its own
@@ -83,6 +84,7 @@ func (p Plan) Encode() []byte {
 	e.string(p.Started)
 	e.string(p.Trial.Path)
 	e.bool(p.Trial.Write)
+	e.bool(p.Bare)
 	e.bool(p.Isolated)
 	e.bool(p.NoUserNS)
 	e.bool(p.NewSession)
@@ -102,6 +104,10 @@ func (p Plan) Encode() []byte {
 		e.number(uint64(g.Rights))
 		e.id(g.ID)
 		e.bool(g.Optional)
+	}
+	e.number(uint64(len(p.Layer.Guarded)))
+	for _, id := range p.Layer.Guarded {
+		e.id(id)
 	}
 	return e.out
 }
@@ -156,6 +162,7 @@ func decode(data []byte) (p Plan, err error) {
 	p.Report = int(d.number()) - 1
 	p.Started = d.string()
 	p.Trial = Trial{d.string(), d.number() == 1}
+	p.Bare = d.number() == 1
 	p.Isolated = d.number() == 1
 	p.NoUserNS = d.number() == 1
 	p.NewSession = d.number() == 1
@@ -169,6 +176,9 @@ func decode(data []byte) (p Plan, err error) {
 		p.Layer.Grants = append(p.Layer.Grants, landlock.Grant{
 			Path: d.string(), Rights: landlock.Rights(d.number()), ID: d.id(), Optional: d.number() == 1,
 		})
+	}
+	for n := d.number(); n > 0 && !d.failed; n-- {
+		p.Layer.Guarded = append(p.Layer.Guarded, d.id())
 	}
 	if d.failed || len(d.rest) > 0 || len(p.Argv) == 0 {
 		return Plan{}, errPlan
