@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/internal/testenv"
+	"github.com/letta-confine/letta-confine/landlock"
 )
 
 // supervised are the flags of a run that the launcher stays beside.
@@ -118,6 +119,36 @@ func TestDenialsOfARun(t *testing.T) {
 		}
 		if res := b.run(t, tr, append(flags{"--annotate", "github"}, workFlags(tr)...), "sh", "-c", "echo x >"+tr.Path("out/new")); !strings.Contains(res.Stderr, "\n::error title=letta-confine%3A denied ") {
 			t.Errorf("a denied write was annotated as %+v", res)
+		}
+	})
+}
+
+// TestAuditDenials: a plain user may not read the kernel's log, and the report says
+// so; nor is anybody told of denials by a log that is off. Nothing else changes.
+func TestAuditDenials(t *testing.T) {
+	if landlockABI < landlock.LogABI {
+		testenv.Need(t, testenv.FacilityLandlock, fmt.Errorf("the kernel has ABI %d", landlockABI))
+	}
+	each(t, func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		bob := tr.Path("home/.letta/agents/bob/memory/x.md")
+		res, list := b.reported(t, tr, supervised(append(crossFlags(tr), "--audit-denials")), "cat", bob)
+		if res.Status != 1 || len(list) != 3 {
+			t.Fatalf("the run gave %+v and events %q", res, eventNames(list))
+		}
+		want := "not-permitted"
+		if log, err := landlock.OpenLog(); err == nil {
+			log.Close() // then make hosts has the rest
+			want = ""
+		} else if b.user.UID == 0 {
+			want = err.Error()
+		}
+		if got := list[2].Unreadable; got != want && (b.user.UID != 0 || got != "") {
+			t.Errorf("the log is said to be %q, want %q", got, want)
+		}
+		// Where the command takes the launcher's place, only the kernel speaks.
+		if res := b.run(t, tr, append(crossFlags(tr), "--audit-denials"), "sh", "-c", "exit 7"); res.Status != 7 || res.Stderr != "" {
+			t.Errorf("without a supervisor it gave %+v, want 7", res)
 		}
 	})
 }

@@ -183,6 +183,7 @@ func (o *options) kept(hint string) error {
 		{"--die-with-parent", o.dieWithParent},
 		{"--new-session", o.newSession},
 		{"--supervise", o.supervise},
+		{"--audit-denials", o.auditDenials && runtime.GOOS != "linux"},
 	} {
 		if f.asked {
 			return withHint(fmt.Errorf("it cannot keep %s, because nothing of the launcher stays beside the command", f.name), hint)

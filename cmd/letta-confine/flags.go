@@ -40,7 +40,7 @@ type options struct {
 
 	protect, protectGit, gitWorktree                          []string
 	isolate, newSession, dieWithParent, selfTest, exec, risks bool
-	supervise                                                 bool
+	supervise, auditDenials                                   bool
 	failOnDenial                                              int    // a status, or 0
 	annotate                                                  string // github
 	bwrap, chdir, report, wish, stderr, auditLog              string
@@ -142,6 +142,7 @@ var flags = []flag{
 	{"report", false, func(o *options, s string) error { return text(&o.report, s) }},
 	{"audit-log", false, func(o *options, s string) error { return text(&o.auditLog, s) }},
 	{"fail-on-denial", true, func(o *options, s string) error { return o.failWith(s) }},
+	{"audit-denials", true, func(o *options, s string) error { return boolean(&o.auditDenials, s) }},
 	{"annotate", false, func(o *options, s string) error {
 		o.supervise = true
 		return oneOf(&o.annotate, s, "github")

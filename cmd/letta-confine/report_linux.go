@@ -87,10 +87,10 @@ const maxTrials = 8
 
 // exit says how the command ended, which created directories stay, and what it was
 // denied.
-func (r *report) exit(code int, stay []string, denials []denialJSON, verdict string) {
+func (r *report) exit(code int, stay []string, k known) {
 	if r == nil {
 		return
 	}
 	no := false
-	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay, Denied: verdict, Denials: denials, Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay, Denied: k.verdict, Denials: k.list, Unreadable: k.unreadable, Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
 }

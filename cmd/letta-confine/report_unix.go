@@ -53,6 +53,7 @@ type event struct {
 	RunnerFailed *bool        `json:"runnerFailed,omitempty"`
 	Denied       string       `json:"denied,omitempty"`
 	Denials      []denialJSON `json:"denials,omitempty"`      // what is known of them
+	Unreadable   string       `json:"unreadable,omitempty"`   // why the kernel's log is, with --audit-denials
 	Stage        string       `json:"stage,omitempty"`        // of a command that did not run: what failed
 	Dialect      []string     `json:"dialect,omitempty"`      // the errors by which the backend denies
 	RunnerStatus []int        `json:"runnerStatus,omitempty"` // without a started event, not the command's own
@@ -73,6 +74,9 @@ type denialJSON struct {
 	Path  string `json:"path"`
 	For   string `json:"for"`
 	Errno string `json:"errno,omitempty"`
+	By    string `json:"by"` // who says so
+
+	OverDenial bool `json:"overDenial,omitempty"` // the policy allows it
 }
 
 type skipped struct {

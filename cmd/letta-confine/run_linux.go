@@ -122,6 +122,7 @@ func (in *inputs) supervise(rep *report, b *backend, s supervise.Sandbox, releas
 		// It is a pipe now, of which there is nothing to open again.
 		s.Inner.Again = slices.DeleteFunc(slices.Clone(s.Inner.Again), func(r inner.Reopen) bool { return r.FD == 2 })
 	}
+	listener := in.listen(&s)
 	status, err := supervise.Run(s)
 	if failed, ok := errors.AsType[*supervise.StartError](err); ok {
 		return status, &startError{failed}
@@ -130,10 +131,10 @@ func (in *inputs) supervise(rep *report, b *backend, s supervise.Sandbox, releas
 	if err != nil {
 		return status, err
 	}
-	list, verdict := in.denials(b, status, s.Said)
-	in.verdict = verdict
-	rep.exit(status, stay, list, verdict)
-	return in.judge(status, list, s.Said), nil
+	k := in.denials(b, status, s.Said, listener)
+	in.verdict = k.verdict
+	rep.exit(status, stay, k)
+	return in.judge(status, k.list, s.Said), nil
 }
 
 // superviseLandlock runs the command in a domain of its own, beside the launcher.

@@ -49,8 +49,8 @@ process
   --die-with-parent  --supervise  --exec  end with the caller; stay, or do not
 output
   --report FILE|fd:N  --audit-log FILE|fd:N  JSON: events; one line for each run
-  --fail-on-denial[=77]  --annotate github  for CI: a denial ends in a failure,
-                            and is shown as an error of the build
+  --fail-on-denial[=77]  --annotate github  --audit-denials  denials fail the
+                            run; are errors of a build; the kernel logs them
   --quiet  --json  --error-format text|json  no warnings; JSON, of errors too
   --for OPERATION  --stderr FILE  --risks   with explain: what would allow it;
                             which lines are denials; services that could act

@@ -98,6 +98,7 @@ func (p Plan) Encode() []byte {
 	e.number(uint64(p.Layer.ABI))
 	e.number(uint64(p.Layer.Handled))
 	e.number(p.Layer.Scoped)
+	e.bool(p.Layer.Log)
 	e.number(uint64(len(p.Layer.Grants)))
 	for _, g := range p.Layer.Grants {
 		e.string(g.Path)
@@ -172,6 +173,7 @@ func decode(data []byte) (p Plan, err error) {
 	p.Layer.ABI = int(d.number())
 	p.Layer.Handled = landlock.Rights(d.number())
 	p.Layer.Scoped = d.number()
+	p.Layer.Log = d.number() == 1
 	for n := d.number(); n > 0 && !d.failed; n-- {
 		p.Layer.Grants = append(p.Layer.Grants, landlock.Grant{
 			Path: d.string(), Rights: landlock.Rights(d.number()), ID: d.id(), Optional: d.number() == 1,
