@@ -75,6 +75,7 @@ func (in *inputs) run(began time.Time) (status int, err error) {
 	if in.parent, err = watched(o); err != nil {
 		return 0, err
 	}
+	in.noteRights()
 	if err := launch.CloseOnExec(o.keepFDs); err != nil {
 		return 0, withHint(fmt.Errorf("--keep-fd: %w", err), "keep descriptors that are open")
 	}
