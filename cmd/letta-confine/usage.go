@@ -39,16 +39,17 @@ backend
   --missing-denied create|refuse  --create-writable  for roots that are missing
   --max-siblings N          most files that Landlock grants beside the roots
 process
-  --chdir DIR               start the command there
+  --chdir DIR  --keep-fd N  start there; hand on a descriptor (repeats)
   --tmp host|private  --tmpdir DIR  --no-tmpdir  where temporary files go
   --scrub-env  --keep-env GLOB  withhold variables that look secret, but those
   --env NAME=VALUE          set one; without =VALUE the caller's is handed on
   --credential NAME=REF     set a secret that the environment or a store has
-  --keep-fd N               let the command inherit a descriptor (repeats)
   --new-session  --isolate-processes  its own session; its own processes, IPC
-  --die-with-parent  --exec  end with the caller; no supervisor beside bwrap
+  --die-with-parent  --supervise  --exec  end with the caller; stay, or do not
 output
   --report FILE|fd:N  --audit-log FILE|fd:N  JSON: events; one line for each run
+  --fail-on-denial[=77]  --annotate github  --audit-denials  denials fail the
+                            run; are errors of a build; the kernel logs them
   --quiet  --json  --error-format text|json  no warnings; JSON, of errors too
 
 exit status: the command's own; 125 the launcher failed and the command never
