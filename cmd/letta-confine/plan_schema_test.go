@@ -145,7 +145,7 @@ func planMembers() []struct {
 	}{
 		{"", jsonNames(reflect.TypeFor[planDocument]()), nil},
 		{"inputs.", jsonNames(reflect.TypeFor[planInputs]()), nil},
-		{"backends.", jsonNames(reflect.TypeFor[planJSON]()), []string{"reason", "created", "proof", "code", "runnerFailed", "denied", "error"}},
+		{"backends.", jsonNames(reflect.TypeFor[planJSON]()), []string{"reason", "created", "proof", "code", "runnerFailed", "denied", "passedOver", "error"}},
 		{"environment.", jsonNames(reflect.TypeFor[envJSON]()), nil},
 	}
 }
