@@ -63,12 +63,18 @@ examples:
 // What a subcommand says for --help: the flags that only it takes.
 const (
 	planUsage = `usage: letta-confine plan [flags] [--json] -- command [argument ...]
+       letta-confine plan --exec-argv [flags] [--json] -- command [argument ...]
+       letta-confine plan --check FILE|-|fd:N
 
 Prints what would be run and runs nothing: the policy as it resolves here, the
 backend with its gaps, and its arguments, rules or profile. The flags are those
 of letta-confine --help.
 
-exit status: 0; 125 if the command would not be run
+  --exec-argv   print the arguments that start the command confined without the
+                launcher, each ended by a zero byte; nothing in them is masked
+  --check FILE  does this plan, of --json, still hold? if not, say why
+
+exit status: 0; 125 if the command would not be run, or the plan does not hold
 `
 
 	explainUsage = `usage: letta-confine explain [flags] [--json] path ...

@@ -40,7 +40,7 @@ func TestUsageNamesEveryFlag(t *testing.T) {
 		described[m[1]] = strings.TrimSpace(m[2])
 	}
 	seen := map[string]bool{}
-	for _, f := range flags {
+	for _, f := range slices.Concat(flags, planFlags) {
 		if seen[f.name] {
 			t.Errorf("flags holds --%s twice", f.name)
 		}
