@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
@@ -71,6 +73,27 @@ func (in *inputs) checkCommand(argv []string) error {
 		}
 	}
 	return hidden // or nil: the command is not there, and its own start will say so
+}
+
+// noteRights adds a warning where the command is a program that would get the rights
+// of another user or group without us, such as sudo.
+func (in *inputs) noteRights() {
+	if in.opts.quiet || !in.resolved.Restricts() {
+		return
+	}
+	file, err := launch.LookPath(in.opts.args[0], in.env)
+	if err != nil {
+		return // the command's own start will say it
+	}
+	var st unix.Stat_t
+	if unix.Stat(file, &st) != nil {
+		return
+	}
+	user := st.Mode&unix.S_ISUID != 0 && int(st.Uid) != unix.Geteuid()
+	group := st.Mode&unix.S_ISGID != 0 && st.Mode&0o010 != 0 && int(st.Gid) != unix.Getegid()
+	if user || group {
+		in.notes = append(in.notes, fmt.Sprintf("command %q: %s", in.opts.args[0], noRights))
+	}
 }
 
 func (in *inputs) denies() bool {
