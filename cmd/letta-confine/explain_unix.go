@@ -50,6 +50,12 @@ func explain(args []string) (int, error) {
 	if len(o.args) == 0 && !o.risks && o.stderr == "" {
 		return 0, usageError("explain needs a path")
 	}
+	if o.self {
+		if o.stderr != "" || o.risks {
+			return 0, usageError("explain --self takes paths, and neither --stderr nor --risks")
+		}
+		return 0, o.explainSelf()
+	}
 	in, err := gather(o)
 	if err != nil {
 		return 0, err

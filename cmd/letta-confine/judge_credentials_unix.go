@@ -13,10 +13,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/credential"
+	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/internal/launch"
 )
 
@@ -61,7 +61,7 @@ func manageCredentials(args []string) (int, error) {
 	}
 	var json bool
 	words, err := parseCheck(args[1:], []flag{{"json", true, func(_ *options, s string) error { return boolean(&json, s) }}})
-	if errors.Is(err, pflag.ErrHelp) || args[0] == "--help" || args[0] == "-h" {
+	if errors.Is(err, flagset.ErrHelp) || args[0] == "--help" || args[0] == "-h" {
 		fmt.Print(credentialsUsage)
 		return 0, nil
 	}

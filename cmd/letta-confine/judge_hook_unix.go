@@ -10,10 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/spf13/pflag"
-
 	"github.com/letta-confine/letta-confine/guard"
 	"github.com/letta-confine/letta-confine/hook"
+	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/profile"
 	"github.com/letta-confine/letta-confine/rules"
@@ -80,7 +79,7 @@ func failClosed(f func() (int, error)) (status int) {
 func answerHook(args []string) (int, error) {
 	var h hooking
 	o, err := parse(args, h.flags()...)
-	if errors.Is(err, pflag.ErrHelp) {
+	if errors.Is(err, flagset.ErrHelp) {
 		fmt.Print(hookUsage)
 		return 0, nil
 	}

@@ -11,8 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
+	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/rules"
 	"github.com/letta-confine/letta-confine/shell/readonly"
 	"github.com/letta-confine/letta-confine/verdict"
@@ -77,7 +76,7 @@ func (r *ruling) flags() []flag {
 func checkRules(args []string) (int, error) {
 	r := ruling{given: map[rules.List][]string{}}
 	words, err := parseCheck(args, r.flags())
-	if errors.Is(err, pflag.ErrHelp) {
+	if errors.Is(err, flagset.ErrHelp) {
 		fmt.Print(rulesUsage)
 		return 0, nil
 	}

@@ -77,6 +77,13 @@ type native struct{}
 
 func (native) describe(string, *planJSON) {}
 
+func (native) program() string { return sandboxExec }
+
+func (native) execWords(*inputs, string, []string) []string { return nil }
+
+// landlockABI is what a plan says of Landlock.
+func landlockABI() int { return 0 }
+
 // ownStage runs a stage that only this system has.
 func ownStage(args []string) (status int, ok bool) {
 	if len(args) > 0 && args[0] == seatbeltWord {
