@@ -16,7 +16,7 @@ setup: ## install what the tests need and this machine lacks
 
 test: setup ## everything; nothing is skipped but, without root, what only root can do
 	@rm -f bin/counts && mkdir -p bin
-	CONFINE_COUNTS=$(CURDIR)/bin/counts CONFINE_REQUIRE=bwrap,landlock,userns,tools,node,python3,npm$$(test $$(id -u) != 0 || echo ,root) \
+	CONFINE_COUNTS=$(CURDIR)/bin/counts CONFINE_REQUIRE=bwrap,landlock,userns,tools,bash,fish,zsh,mandoc,node,python3,npm$$(test $$(id -u) != 0 || echo ,root) \
 		$(GO) test -count=1 -shuffle=on -timeout 10m ./...
 	@cat bin/counts
 

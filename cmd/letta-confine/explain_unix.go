@@ -18,7 +18,8 @@ type explanation struct {
 	Write    bool          `json:"write"`
 	Root     *rootJSON     `json:"root"` // null: the default decided
 	Default  string        `json:"default,omitempty"`
-	AliasOf  string        `json:"aliasOf,omitempty"` // the root whose other place the deciding one is
+	AliasOf  string        `json:"aliasOf,omitempty"`  // the root whose other place the deciding one is
+	Implicit string        `json:"implicit,omitempty"` // why the deciding root is there, which nobody listed
 	Hint     string        `json:"hint,omitempty"`
 	Access   policy.Access `json:"-"`
 	*wanted
@@ -79,10 +80,16 @@ func explain(args []string) (int, error) {
 	}
 	if o.json {
 		out := map[string]any{"schema": schemaVersion, "paths": all}
+		if len(in.hidden) > 0 {
+			out["implicit"] = in.hidden
+		}
 		if o.risks {
 			out["risks"] = risks
 		}
 		return 0, printJSON(out)
+	}
+	for _, h := range in.hidden {
+		fmt.Printf("implicit denied root %q: %s\n", h.Path, h.Why)
 	}
 	for _, e := range all {
 		e.print()
@@ -123,6 +130,7 @@ func (in *inputs) explainPath(given string) (explanation, error) {
 	} else {
 		e.AliasOf = in.aliasOf[d.Root.Path]
 		e.Root = jsonOf(d.Root)
+		e.Implicit = in.implicit(d.Root.Path)
 	}
 	switch {
 	case in.hides(d):
@@ -160,6 +168,9 @@ func (e explanation) text() string {
 	}
 	if e.AliasOf != "" {
 		return s + fmt.Sprintf(", by %s[%d] %q, where %q is mounted too", e.Root.List, e.Root.Index, e.Root.Given, e.AliasOf)
+	}
+	if e.Implicit != "" {
+		return s + fmt.Sprintf(", by an implicit denied root: %s", e.Implicit)
 	}
 	return s + ", by " + e.Root.String()
 }

@@ -9,24 +9,29 @@ import (
 	"syscall"
 )
 
-// companion is the program that has the checks, beside this one, which is built
-// without them: the parsers and patterns that they need would be mapped, and their
-// inits run, before every command (docs/decisions/0018).
-const companion = "letta-confine-check"
+// manageCredentials is the companion's.
+func manageCredentials(args []string) (int, error) {
+	return 0, handOver(companion, "credentials", args)
+}
 
 // checks hands over to the companion.
 func checks(args []string) (int, error) {
-	self, err := os.Executable()
-	if err == nil {
-		program := filepath.Join(filepath.Dir(self), companion)
-		err = fmt.Errorf("%s: %w", program, syscall.Exec(program, append([]string{companion, "check"}, args...), os.Environ()))
-	}
-	err = withHint(err, "install "+companion+" beside letta-confine")
+	err := handOver(companion, "check", args)
 	if len(args) > 0 && args[0] == "hook" {
 		fail(err)
 		return hookFailed, nil
 	}
 	return 0, err
+}
+
+// handOver becomes the companion. It returns on failure only.
+func handOver(name, word string, args []string) error {
+	self, err := os.Executable()
+	if err == nil {
+		program := filepath.Join(filepath.Dir(self), companion)
+		err = fmt.Errorf("%s: %w", program, syscall.Exec(program, append([]string{name, word}, args...), os.Environ()))
+	}
+	return withHint(err, "install "+companion+" beside letta-confine")
 }
 
 // hookFailed is the status that every harness takes for a refusal; it may let a

@@ -11,8 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/spf13/pflag"
-
+	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/verdict"
 )
@@ -70,13 +69,13 @@ func run(args []string) (status int) {
 	if status, ok := stage(args); ok {
 		return status
 	}
-	errorFormat = errorFormatOf(args)
+	setSpeech(args)
 	if err := refuseSetID(); err != nil {
 		return fail(err)
 	}
 	status, err := dispatch(args)
 	switch {
-	case errors.Is(err, pflag.ErrHelp):
+	case errors.Is(err, flagset.ErrHelp):
 		fmt.Print(helpFor(args[0]))
 		return 0
 	case err != nil:
@@ -99,6 +98,8 @@ func dispatch(args []string) (int, error) {
 		return explain(args[1:])
 	case "check":
 		return checks(args[1:])
+	case "credentials":
+		return manageCredentials(args[1:])
 	case "probe":
 		return probeHost(args[1:])
 	case "doctor":

@@ -72,7 +72,6 @@ var facilities = map[string]func() error{
 	"bash":    program("bash"),
 	"fish":    program("fish"),
 	"zsh":     program("zsh"),
-	"groff":   program("groff"),
 	"mandoc":  onPath("mandoc"),
 	"git":     program("git"),
 	"node":    program("node"),

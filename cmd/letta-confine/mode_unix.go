@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/letta-confine/letta-confine/internal/hostfs"
-	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
 	"github.com/letta-confine/letta-confine/profile"
 )
@@ -102,7 +101,7 @@ const (
 // are written, everything is read.
 func (in *inputs) workspace(p *policy.Policy) error {
 	const hint = "start in the directory that the command works on, or say what it may write with --restrict-writes --writable DIR"
-	home, _ := launch.Getenv(in.env, "HOME")
+	home := in.getenv("HOME")
 	if home != "" {
 		home = canonicalOr(home)
 	}

@@ -123,6 +123,9 @@ func (m mechanism) probe(self string, o *options) probed {
 	if err != nil {
 		return p.unusable("probe-failed", err)
 	}
+	for i := range results {
+		results[i].Hint = strings.TrimSuffix(results[i].Hint, probeHint)
+	}
 	p.Steps = results
 	for _, r := range results {
 		if !r.OK {

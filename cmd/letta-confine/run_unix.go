@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -46,32 +47,56 @@ func confine(args []string) (int, error) {
 }
 
 // confine is the launcher once it has read its command line.
-func (o *options) confine() (int, error) {
+func (o *options) confine() (status int, err error) {
+	began := time.Now()
 	in, err := gather(o)
-	if err != nil {
-		return 0, err
-	}
-	if o.printPolicy {
+	if o.printPolicy && err == nil {
 		return 0, in.printPolicy()
 	}
+	if err == nil {
+		status, err = in.run(began)
+	}
+	if err != nil && !o.printPolicy {
+		if in == nil {
+			in = &inputs{opts: o, unresolved: true}
+		}
+		in.refused(began, err)
+	}
+	return status, err
+}
+
+// run is the launcher once it has resolved the policy. What it opens to write is
+// opened when no descriptor is left that could pass for one to keep.
+func (in *inputs) run(began time.Time) (status int, err error) {
+	o := in.opts
 	if err := in.checkCommand(o.args); err != nil {
 		return 0, err
 	}
 	if in.parent, err = watched(o); err != nil {
 		return 0, err
 	}
+	in.noteRights()
 	if err := launch.CloseOnExec(o.keepFDs); err != nil {
 		return 0, withHint(fmt.Errorf("--keep-fd: %w", err), "keep descriptors that are open")
+	}
+	if err := in.openAudit(began); err != nil {
+		return 0, err
 	}
 	rep, err := in.openReport()
 	if err != nil {
 		return 0, err
 	}
-	status, err := in.confine(rep)
-	if err != nil {
+	if status, err = in.confine(rep); err != nil {
 		rep.failed(err)
+		return status, err
 	}
-	return status, err
+	if in.verdict == "" {
+		return status, nil
+	}
+	if err := in.log.ended(status, in.verdict); err != nil {
+		warn(err.Error()) // the command has run: its status is the answer
+	}
+	return status, nil
 }
 
 // confine picks a backend, or none where there is nothing to confine.
@@ -125,17 +150,23 @@ func (in *inputs) try(rep *report, list []backend) (int, error) {
 	for i := range list {
 		b := &list[i]
 		if b.err != nil {
+			rep.passOver(b)
 			continue
 		}
+		rep.reaches(stageBackend)
+		in.log.on(b.name, b.enforcement.Level(), "")
 		status, err := b.start(in, rep, b)
 		failed, early := errors.AsType[*startError](err)
 		if !early {
 			return status, err
 		}
 		if status != 0 {
-			return status, nil // a signal ended the launcher before the command ran
+			rep.interrupted(status)
+			in.log.failed(errInterrupted, status)
+			return status, nil
 		}
 		b.err = failed.error
+		rep.passOver(b)
 	}
 	err := unavailable(list)
 	if in.opts.onUnavailable == "run" {
@@ -150,18 +181,24 @@ type startError struct{ error }
 
 func (e *startError) Unwrap() error { return e.error }
 
+// probeHint is the cure where no backend knows one. Probe itself does not repeat it.
+const probeHint = "run letta-confine probe to see what this host can do"
+
+// reason is why b cannot be used.
+func (b *backend) reason() string { return strings.TrimPrefix(b.err.Error(), "bubblewrap: ") }
+
 // unavailable puts the reason of every backend in one line.
 func unavailable(list []backend) error {
 	var reasons []string
 	hint := ""
 	for _, b := range list {
-		reasons = append(reasons, b.name+": "+strings.TrimPrefix(b.err.Error(), "bubblewrap: "))
+		reasons = append(reasons, b.name+": "+b.reason())
 		if hint == "" {
 			hint = hintOf(b.err)
 		}
 	}
 	if hint == "" {
-		hint = "run letta-confine probe to see what this host can do"
+		hint = probeHint
 	}
 	return withHint(errors.New("no backend can confine this command: "+strings.Join(reasons, "; ")), hint)
 }
@@ -184,5 +221,10 @@ func (in *inputs) unconfined(rep *report, reason, warning string) (int, error) {
 	if err := launch.CloseOnExec(in.opts.keepFDs); err != nil {
 		return 0, err
 	}
-	return 0, launch.Exec(in.opts.args, launch.Unsetenv(in.env, marker))
+	in.log.on("", "none", reason)
+	env := launch.Unsetenv(in.env, marker)
+	if err := in.log.leaves(in.opts.args, env); err != nil {
+		return 0, err
+	}
+	return 0, launch.Exec(in.opts.args, env)
 }

@@ -4,7 +4,8 @@ package main
 // subcommands below add, and runs its examples.
 const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan|explain|probe|doctor [flags] ...  (each has a --help)
-       letta-confine check KIND ... | completion SHELL | version [--json]
+       letta-confine check KIND ... | credentials list|describe|set|unset [REF]
+       letta-confine completion SHELL | version [--json]
        letta-confine bwrap-argv ... | landlock-run ...  (docs/dsh.md)
 
 Runs a command that can read and write only what a policy lets it; without one,
@@ -12,11 +13,9 @@ what the mode workspace-write does: write here and to the temporary directory.
 
 policy
   --policy FILE|-|fd:N      read a policy file (repeats; lists add up)
-  --base-writable PATH      writable in spite of --restrict-writes
   --deny PATH               neither read nor written
-  --read-only PATH          read and not written
-  --writable PATH           read and written
-  --restrict-writes         what no root holds is not written
+  --read-only PATH  --writable PATH  read and not written; read and written
+  --restrict-writes  --base-writable PATH  write only where a root says; there
   --protect PATH  --protect-git DIR  keep what exists there, or what git obeys
   --git-worktree DIR        grant the repository of a linked working tree
   --deny-helpers            deny the sockets of docker, tmux and the like
@@ -33,22 +32,24 @@ mode, or the preset that names it; or a profile, from letta-code's variables too
   --honor-letta-default     cross-agent only where LETTA_FS_SANDBOX is set
 backend
   --backend auto|bwrap|landlock|seatbelt  --bwrap PATH
-  --prefer strong|fast      with auto: bwrap first, or Landlock if it suffices
-  --require full|contents|any        the least enforcement that is accepted
+  --prefer strong|fast  --require full|contents|any  with auto: bwrap first, or
+                            Landlock if it suffices; the least enforcement
   --on-unavailable fail|run what to do where no backend can confine
   --allow-over-denial       with auto: take Landlock though it refuses too much
   --missing-denied create|refuse  --create-writable  for roots that are missing
   --max-siblings N          most files that Landlock grants beside the roots
 process
-  --chdir DIR               start the command there
+  --chdir DIR  --keep-fd N  start there; hand on a descriptor (repeats)
   --tmp host|private  --tmpdir DIR  --no-tmpdir  where temporary files go
   --scrub-env  --keep-env GLOB  withhold variables that look secret, but those
   --env NAME=VALUE          set one; without =VALUE the caller's is handed on
-  --keep-fd N               let the command inherit a descriptor (repeats)
+  --credential NAME=REF     set a secret that the environment or a store has
   --new-session  --isolate-processes  its own session; its own processes, IPC
-  --die-with-parent  --exec  end with the caller; no supervisor beside bwrap
+  --die-with-parent  --supervise  --exec  end with the caller; stay, or do not
 output
-  --report FILE|fd:N        write what happened as JSON, one event a line
+  --report FILE|fd:N  --audit-log FILE|fd:N  JSON: events; one line for each run
+  --fail-on-denial[=77]  --annotate github  --audit-denials  denials fail the
+                            run; are errors of a build; the kernel logs them
   --quiet  --json  --error-format text|json  no warnings; JSON, of errors too
 
 exit status: the command's own; 125 the launcher failed and the command never
@@ -62,12 +63,18 @@ examples:
 // What a subcommand says for --help: the flags that only it takes.
 const (
 	planUsage = `usage: letta-confine plan [flags] [--json] -- command [argument ...]
+       letta-confine plan --exec-argv [flags] [--json] -- command [argument ...]
+       letta-confine plan --check FILE|-|fd:N
 
 Prints what would be run and runs nothing: the policy as it resolves here, the
 backend with its gaps, and its arguments, rules or profile. The flags are those
 of letta-confine --help.
 
-exit status: 0; 125 if the command would not be run
+  --exec-argv   print the arguments that start the command confined without the
+                launcher, each ended by a zero byte; nothing in them is masked
+  --check FILE  does this plan, of --json, still hold? if not, say why
+
+exit status: 0; 125 if the command would not be run, or the plan does not hold
 `
 
 	explainUsage = `usage: letta-confine explain [flags] [--json] path ...

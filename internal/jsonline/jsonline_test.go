@@ -1,0 +1,61 @@
+package jsonline
+
+import (
+	"encoding/json"
+	"maps"
+	"testing"
+)
+
+func TestObject(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		want map[string]string // nil: an error
+	}{
+		{`{}`, map[string]string{}},
+		{`{"id":"a","n":1}`, map[string]string{"id": "a", "n": "1"}},
+		{" {\"id\" : \"a\"}\n", map[string]string{"id": "a"}},
+		{`{"id":"a","ID":"b"}`, map[string]string{"id": "a", "ID": "b"}},
+		{`{"id":"a","id":"a"}`, nil},
+		{`{"id":"a","\u0069d":"b"}`, nil},
+		{`{"id":null}`, nil},
+		{`{"id":true}`, nil},
+		{`{"id":["a"]}`, nil},
+		{`{"id":{"a":"b"}}`, nil},
+		{`{"id":"a"} x`, nil},
+		{`{"id":"a"}{}`, nil},
+		{`{"id":"a"`, nil},
+		{`{"id":"a",}`, nil},
+		{`{"id" "a"}`, nil},
+		{`{id:"a"}`, nil},
+		{"{\"id\":\"\xff\"}", nil},
+		{`["id"]`, nil},
+		{`"id"`, nil},
+		{``, nil},
+	} {
+		got, err := Object([]byte(c.line))
+		if (err != nil) != (c.want == nil) || !maps.Equal(got, c.want) {
+			t.Errorf("Object(%q) = %v, %v, want %v", c.line, got, err, c.want)
+		}
+	}
+}
+
+// What is taken here encoding/json takes too, with the same texts.
+func FuzzObject(f *testing.F) {
+	f.Add([]byte(`{"id":"a","n":1}`))
+	f.Add([]byte(`{"a":"\ud800"}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		got, err := Object(line)
+		if err != nil {
+			return
+		}
+		var want map[string]any
+		if err := json.Unmarshal(line, &want); err != nil || len(want) != len(got) {
+			t.Fatalf("Object(%q) = %v, and encoding/json says %v, %v", line, got, want, err)
+		}
+		for name, value := range want {
+			if text, ok := value.(string); ok && text != got[name] {
+				t.Errorf("Object(%q): %q is %q, want %q", line, name, got[name], text)
+			}
+		}
+	})
+}
