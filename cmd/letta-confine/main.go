@@ -100,6 +100,8 @@ func dispatch(args []string) (int, error) {
 		return checks(args[1:])
 	case "credentials":
 		return manageCredentials(args[1:])
+	case "learn":
+		return learnPolicy(args[1:])
 	case "probe":
 		return probeHost(args[1:])
 	case "doctor":
