@@ -24,6 +24,7 @@ type event struct {
 	Exit         string   `json:"exit"`
 	Code         *int     `json:"code"`
 	RunnerFailed *bool    `json:"runnerFailed"`
+	Unreadable   string   `json:"unreadable"`
 	Skipped      []struct {
 		List, Path, Reason string
 	} `json:"skipped"`

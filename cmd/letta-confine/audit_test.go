@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/letta-confine/letta-confine/landlock"
 )
 
 // Every line of real runs is one that the schema describes, and together they have
@@ -84,6 +86,20 @@ func TestAuditLinesMeetTheSchema(t *testing.T) {
 		}
 		if schema.Validate(v) == nil {
 			t.Errorf("the schema takes %s", text)
+		}
+	}
+}
+
+// What was asked for by name and cannot be had is an error, and no gap.
+func TestAuditDenialsNeedsALog(t *testing.T) {
+	for abi := range 9 {
+		var rs landlock.Ruleset
+		err := (&inputs{opts: &options{auditDenials: true}}).logs(&rs, abi)
+		if able := abi >= 7; (err == nil) != able || rs.Log != able || !able && hintOf(err) == "" {
+			t.Errorf("ABI %d: %v, log %v", abi, err, rs.Log)
+		}
+		if err := (&inputs{opts: &options{}}).logs(&rs, abi); err != nil || rs.Log {
+			t.Errorf("ABI %d without the flag: %v, log %v", abi, err, rs.Log)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (in *inputs) refused(began time.Time, cause error) {
 			return
 		}
 	}
-	in.log.failed(cause)
+	in.log.failed(cause, exitStatus(cause))
 }
 
 // on names the backend that is about to run the command, or with none why not.
@@ -142,11 +142,11 @@ func (a *audit) ended(status int, denied string) error {
 }
 
 // failed writes the line of a run whose command did not run.
-func (a *audit) failed(cause error) {
+func (a *audit) failed(cause error, status int) {
 	if a == nil {
 		return
 	}
-	a.line.Exit, a.line.Error = exitStatus(cause), oneLine(cause.Error())
+	a.line.Exit, a.line.Error = status, oneLine(cause.Error())
 	a.took()
 	if err := a.write(); err != nil {
 		warn(err.Error())

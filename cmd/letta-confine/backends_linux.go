@@ -37,6 +37,9 @@ func (in *inputs) bubblewrap() backend {
 	if err := in.checkHelper(helper.Path); err != nil {
 		return fail(err)
 	}
+	if d := in.resolved.Decide("/proc"); d.Access == policy.None {
+		return fail(withHint(fmt.Errorf("what runs inside is started through /proc, which denied root %q hides", d.Root.Path), "pass --backend landlock, which denies it"))
+	}
 	held, err := harden.Permitted()
 	if err != nil {
 		return fail(err)
@@ -74,6 +77,9 @@ func (in *inputs) bubblewrap() backend {
 	if abi > 0 {
 		b.ruleset = landlock.Inside(in.resolved, abi, in.opts.isolate, in.private)
 	}
+	if err := in.logs(&b.ruleset, abi); err != nil {
+		return fail(err)
+	}
 	return b
 }
 
@@ -108,7 +114,9 @@ func (in *inputs) landlock() backend {
 	if in.opts.byDefault {
 		hint = "use bubblewrap, or pass --isolate-processes=false --die-with-parent=false to go without what the profile brings"
 	}
-	if err := in.opts.kept(hint); err != nil {
+	if in.opts.supervise && !in.opts.isolate {
+		// The supervisor keeps the rest.
+	} else if err := in.opts.kept(hint); err != nil {
 		return backend{err: err}
 	}
 	abi, err := landlock.ABI()
@@ -132,10 +140,22 @@ func (in *inputs) landlock() backend {
 	if err != nil {
 		return backend{err: err}
 	}
+	if err := in.logs(&rs, abi); err != nil {
+		return backend{err: err}
+	}
 	return backend{
 		enforcement: filtered(in.open(rs.Enforcement)), skipped: rs.Skipped, warnings: in.changeable("Landlock"),
 		native: native{ruleset: rs, filter: harden.Options{Privileged: held != 0}},
 	}
+}
+
+// logs has a domain logged, where that was asked for.
+func (in *inputs) logs(rs *landlock.Ruleset, abi int) error {
+	if in.opts.auditDenials && abi < landlock.LogABI {
+		return withHint(fmt.Errorf("--audit-denials needs Landlock ABI %d, and this kernel has %d", landlock.LogABI, abi), "Linux 6.15 and later have it; or leave out --audit-denials")
+	}
+	rs.Log = in.opts.auditDenials
+	return nil
 }
 
 // landlockError explains why the kernel would not say which Landlock it has.

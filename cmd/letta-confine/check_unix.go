@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
@@ -17,8 +19,11 @@ func (in *inputs) check() error {
 	if d := in.resolved.Decide(in.cwd); in.hides(d) {
 		return withHint(fmt.Errorf("working directory %q: %w", in.cwd, errPrivate), "make it a root of the policy, or pass --chdir DIR")
 	} else if d.Access == policy.None {
-		return withHint(fmt.Errorf("working directory %q is inside denied root %q", in.cwd, d.Root.Path),
-			"start from a directory the policy lets the command read, or pass --chdir DIR")
+		err := fmt.Errorf("working directory %q is inside denied root %q", in.cwd, d.Root.Path)
+		if d.Root.Path == in.cwd {
+			err = fmt.Errorf("working directory %q is a denied root", in.cwd)
+		}
+		return withHint(err, "start from a directory the policy lets the command read, or pass --chdir DIR")
 	}
 	for _, l := range in.resolved.Layers() {
 		if root := l.Root; in.opts.missingDenied == "refuse" && root.Kind == policy.Missing && root.Creatable && l.Access != policy.ReadWrite {
@@ -68,6 +73,27 @@ func (in *inputs) checkCommand(argv []string) error {
 		}
 	}
 	return hidden // or nil: the command is not there, and its own start will say so
+}
+
+// noteRights adds a warning where the command is a program that would get the rights
+// of another user or group without us, such as sudo.
+func (in *inputs) noteRights() {
+	if in.opts.quiet || !in.resolved.Restricts() {
+		return
+	}
+	file, err := launch.LookPath(in.opts.args[0], in.env)
+	if err != nil {
+		return // the command's own start will say it
+	}
+	var st unix.Stat_t
+	if unix.Stat(file, &st) != nil {
+		return
+	}
+	user := st.Mode&unix.S_ISUID != 0 && int(st.Uid) != unix.Geteuid()
+	group := st.Mode&unix.S_ISGID != 0 && st.Mode&0o010 != 0 && int(st.Gid) != unix.Getegid()
+	if user || group {
+		in.notes = append(in.notes, fmt.Sprintf("command %q: %s", in.opts.args[0], noRights))
+	}
 }
 
 func (in *inputs) denies() bool {

@@ -52,9 +52,9 @@ type checkKind struct {
 // cannot ask them; a test does.
 var checkKinds = []checkKind{
 	{"commit", "--allow-list= --git-dir= --gitleaks-config= --index= --json --print-hook --repo=", false},
-	{"hook", "--disable-memory-guard --on-ask= --protocol= --rewrite= --settings=", true},
+	{"hook", "--disable-memory-guard --on-ask= --protocol= --restrict= --rewrite= --settings=", true},
 	{"path", "--disable-memory-guard --json --tool= --write", true},
-	{"rules", "--allow= --ask= --ask-order= --deny= --json --list-tools --mode= --root= --rules-dialect= --settings= --shell= --tool=", false},
+	{"rules", "--allow= --ask= --ask-order= --deny= --json --list-tools --mode= --restrict= --root= --rules-dialect= --settings= --shell= --tool=", false},
 	{"secrets", "--allow-list= --gitleaks-config= --json --text=", false},
 	{"shell", "--json --root= --shell= --writable=", false},
 }

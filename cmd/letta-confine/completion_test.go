@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -16,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // dispatched returns the words that dispatch compares the first word with.
@@ -234,6 +236,39 @@ func TestFlagWords(t *testing.T) {
 		if got := flags[i].words(); !slices.Equal(got, want) {
 			t.Errorf("--%s takes %q, want %q", name, got, want)
 		}
+	}
+}
+
+// zsh completes in a terminal of its own alone. It ends once it shows what is wanted.
+func TestZshCompletes(t *testing.T) {
+	need(t, "zsh")
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/_letta-confine", []byte(zshCompletion()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const driver = `zmodload zsh/zpty
+zpty z "TERM=dumb zsh -f -i"
+zpty -w z "PS1=; fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -D; LISTMAX=1000; print rea''dy"
+zpty -r -m z said "*ready*"
+for line want in "${@:2}"; do
+	print -r -- "$line"
+	zpty -w -n z "$line"$'\t'
+	zpty -r -m z said "*$~want*"
+	zpty -w -n z $'\C-u'
+done`
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	run := exec.CommandContext(ctx, "zsh", "-f", "-c", driver, "zsh", dir,
+		"letta-confine --back", "--backend=",
+		"letta-confine --backend=", "bwrap*landlock",
+		"letta-confine completion ", "bash*fish*zsh",
+		"letta-confine check ", "commit*hook*path*rules*secrets*shell",
+		"letta-confine check rules --mo", "--mode=",
+		"letta-confine check path --disabl", "--disable-memory-guard",
+		"letta-confine check shell --", "--json*--root*--shell*--writable")
+	run.Dir = dir
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Errorf("zsh does not complete the last of these as it should: %v\n%s", err, out)
 	}
 }
 

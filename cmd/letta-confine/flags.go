@@ -37,6 +37,9 @@ type options struct {
 
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 
+	supervise, auditDenials                                         bool
+	failOnDenial                                                    int    // a status, or 0
+	annotate                                                        string // github
 	protect, protectGit, gitWorktree                                []string
 	isolate, newSession, dieWithParent, selfTest, exec, risks, self bool
 	bwrap, chdir, report, wish, stderr, auditLog                    string
@@ -136,10 +139,17 @@ var flags = []flag{
 	{"new-session", true, func(o *options, s string) error { return boolean(&o.newSession, s) }},
 	{"isolate-processes", true, func(o *options, s string) error { o.isolateGiven = true; return boolean(&o.isolate, s) }},
 	{"die-with-parent", true, func(o *options, s string) error { o.dieGiven = true; return boolean(&o.dieWithParent, s) }},
+	{"supervise", true, func(o *options, s string) error { return boolean(&o.supervise, s) }},
 	{"exec", true, func(o *options, s string) error { return boolean(&o.exec, s) }},
 	{"print-policy", true, func(o *options, s string) error { return boolean(&o.printPolicy, s) }},
 	{"report", false, func(o *options, s string) error { return text(&o.report, s) }},
 	{"audit-log", false, func(o *options, s string) error { return text(&o.auditLog, s) }},
+	{"fail-on-denial", true, func(o *options, s string) error { return o.failWith(s) }},
+	{"audit-denials", true, func(o *options, s string) error { return boolean(&o.auditDenials, s) }},
+	{"annotate", false, func(o *options, s string) error {
+		o.supervise = true
+		return oneOf(&o.annotate, s, "github")
+	}},
 	{"quiet", true, func(o *options, s string) error { return boolean(&o.quiet, s) }},
 	{"for", false, func(o *options, s string) error { return oneOf(&o.wish, s, denial.Ops()...) }},
 	{"stderr", false, func(o *options, s string) error { return text(&o.stderr, s) }},
@@ -206,6 +216,27 @@ func span(s string) (time.Duration, error) {
 		return 0, errors.New("want a time such as 5s")
 	}
 	return time.Duration(n) * unit, nil
+}
+
+// defaultDenial is the status of --fail-on-denial: EX_NOPERM of sysexits.h.
+const defaultDenial = 77
+
+// failWith takes the status for a run that was denied something.
+func (o *options) failWith(s string) (err error) {
+	switch s {
+	case "true":
+		o.failOnDenial = defaultDenial
+	case "false":
+		o.failOnDenial = 0
+		return nil
+	default:
+		o.failOnDenial, err = number(s, 255)
+		if err != nil || o.failOnDenial == 0 || o.failOnDenial >= launch.ExitFailure && o.failOnDenial <= launch.ExitNotFound {
+			return errors.New("want a status from 1 to 255, but none of 125, 126 and 127, which say that the command did not run")
+		}
+	}
+	o.supervise = true
+	return nil
 }
 
 func number(s string, most int) (int, error) {

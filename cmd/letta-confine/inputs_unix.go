@@ -41,6 +41,7 @@ type inputs struct {
 
 	written []inputFile // what the launcher writes itself
 	log     *audit      // --audit-log
+	verdict string      // what is known of denials, once the command has ended
 
 	aliasOf map[string]string // roots that were added because they show another root
 	limits  []string          // what could not be learned about this host

@@ -63,7 +63,7 @@ func run(args []string) (status int) {
 	if status, ok := stage(args); ok {
 		return status
 	}
-	errorFormat = errorFormatOf(args)
+	setSpeech(args)
 	if err := refuseSetID(); err != nil {
 		return fail(err)
 	}

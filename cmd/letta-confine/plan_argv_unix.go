@@ -20,6 +20,7 @@ func (o *options) checkByPath() error {
 	}{
 		{"--keep-fd", len(o.keepFDs) > 0, "which descriptors are open then is not known"},
 		{"--report", o.report != "", "nothing of the launcher would be there to write it"},
+		{"--credential", len(o.credentials) > 0, "the value would stand in the argument list, where everybody can read it"},
 		{"--audit-log", o.auditLog != "", "nothing of the launcher would be there to write it"},
 		{"--create-writable", o.createWritable, "nothing of the launcher would be there to make them"},
 		{"--on-unavailable run", o.onUnavailable == "run", "an argument list confines or fails"},

@@ -90,6 +90,7 @@ func TestPlansMeetTheSchema(t *testing.T) {
 				{"--preset", "workspace-write"},
 				{"--mode=env", "--default-mode", "read-only"},
 				{"--tmp", "private"},
+				{"--credential", "A=SOME_TOKEN"},
 				{"--profile", "workspace", "--isolation-root", filepath.Dir(dir)},
 			} {
 				run(t, append(append([]string{"--backend", backend}, args...), "--", "true", "--token=hunter2")...)
@@ -145,7 +146,7 @@ func planMembers() []struct {
 	}{
 		{"", jsonNames(reflect.TypeFor[planDocument]()), nil},
 		{"inputs.", jsonNames(reflect.TypeFor[planInputs]()), nil},
-		{"backends.", jsonNames(reflect.TypeFor[planJSON]()), []string{"reason", "created", "proof", "code", "runnerFailed", "denied", "error"}},
+		{"backends.", jsonNames(reflect.TypeFor[planJSON]()), []string{"reason", "created", "proof", "code", "runnerFailed", "denied", "denials", "unreadable", "stage", "passedOver", "error"}},
 		{"environment.", jsonNames(reflect.TypeFor[envJSON]()), nil},
 	}
 }

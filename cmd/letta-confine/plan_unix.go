@@ -153,7 +153,7 @@ func (in *inputs) planOf(b *backend) planJSON {
 		switch name, value, set := strings.Cut(entry, "="); {
 		case !set:
 			p.Environment.Unset = append(p.Environment.Unset, name)
-		case launch.Secret(name, value):
+		case launch.Secret(name, value) || slices.ContainsFunc(in.secrets, func(s secret) bool { return s.Name == name }):
 			p.Environment.Secret = append(p.Environment.Secret, name)
 		default:
 			masked, _ := strings.CutPrefix(mask.Argv([]string{entry})[0], name+"=")

@@ -83,7 +83,7 @@ func (in *inputs) open(e policy.Enforcement) policy.Enforcement {
 	if in.opts.isolate {
 		e.Gaps = append(e.Gaps, policy.GapProcesses)
 	}
-	if in.opts.dieWithParent {
+	if in.opts.dieWithParent && !in.opts.supervise {
 		e.Limits = append(e.Limits, "die-with-parent")
 	}
 	return e

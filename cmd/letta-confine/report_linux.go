@@ -85,11 +85,12 @@ func (in *inputs) trial(b *backend, rep *report) inner.Trial {
 // maxTrials bounds how many things the user's rights are asked for.
 const maxTrials = 8
 
-// exit says how the command ended, and which created directories stay.
-func (r *report) exit(code int, stay []string) {
+// exit says how the command ended, which created directories stay, and what it was
+// denied.
+func (r *report) exit(code int, stay []string, k known) {
 	if r == nil {
 		return
 	}
-	no, denied := false, deniedBy(code)
-	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay, Denied: denied, Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
+	no := false
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay, Denied: k.verdict, Denials: k.list, Unreadable: k.unreadable, Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
 }

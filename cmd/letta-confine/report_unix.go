@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,6 +21,7 @@ type report struct {
 	about       about  // of the plan event
 	enforcement string // likewise, for the exit event
 	passedOver  []passedOver
+	stage       string // what is going on, should it fail
 }
 
 // openReport opens --report.
@@ -31,7 +33,7 @@ func (in *inputs) openReport() (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &report{fd: fd, about: in.about}, nil
+	return &report{fd: fd, about: in.about, stage: stageLauncher}, nil
 }
 
 // event is any event of a report.
@@ -51,9 +53,12 @@ type event struct {
 	Code         *int         `json:"code,omitempty"`
 	RunnerFailed *bool        `json:"runnerFailed,omitempty"`
 	Denied       string       `json:"denied,omitempty"`
+	PassedOver   []passedOver `json:"passedOver,omitempty"`   // backends that were to be tried first
+	Denials      []denialJSON `json:"denials,omitempty"`      // what is known of them
+	Unreadable   string       `json:"unreadable,omitempty"`   // why the kernel's log is, with --audit-denials
+	Stage        string       `json:"stage,omitempty"`        // of a command that did not run: what failed
 	Dialect      []string     `json:"dialect,omitempty"`      // the errors by which the backend denies
 	RunnerStatus []int        `json:"runnerStatus,omitempty"` // without a started event, not the command's own
-	PassedOver   []passedOver `json:"passedOver,omitempty"`   // backends that were to be tried first
 	about
 }
 
@@ -72,6 +77,16 @@ type about struct {
 	Scrubbed []string `json:"scrubbed,omitempty"` // names of variables, never values
 
 	Credentials []secret `json:"credentials,omitempty"` // names and where from, never values
+}
+
+// denialJSON is a denial in the report's exit event.
+type denialJSON struct {
+	Path  string `json:"path"`
+	For   string `json:"for"`
+	Errno string `json:"errno,omitempty"`
+	By    string `json:"by"` // who says so
+
+	OverDenial bool `json:"overDenial,omitempty"` // the policy allows it
 }
 
 type skipped struct {
@@ -136,8 +151,8 @@ func planEvent(b *backend) event {
 		}
 		e.Skipped = append(e.Skipped, skipped{root.List.String(), root.Path, reason})
 	}
-	if b.name != "bwrap" || slices.Contains(b.enforcement.Limits, "unsupervised") {
-		e.Exit = "unobserved"
+	if !b.observed {
+		e.Exit = unobserved
 	}
 	for _, errno := range denial.Dialect(b.name) {
 		e.Dialect = append(e.Dialect, string(errno))
@@ -156,14 +171,32 @@ func planEvent(b *backend) event {
 // find out more (explain --stderr); the launcher leaves it to the command, so that a
 // command that failed may have been denied something, or not.
 const (
-	notDenied     = "notDenied"
-	deniedUnknown = "unknown"
+	denied    = "denied"
+	notDenied = "notDenied"
+	unknown   = "unknown"
 )
+
+// The stages in which a run can fail before the command runs.
+const (
+	stageLauncher = "launcher" // no backend was tried yet
+	stageBackend  = "backend"
+	stageExec     = "exec" // all was ready, and the command could not be executed
+)
+
+// errInterrupted is why a command did not run that a signal came before.
+var errInterrupted = errors.New("a signal ended the launcher before the command ran")
+
+// reaches notes what is going on.
+func (r *report) reaches(stage string) {
+	if r != nil {
+		r.stage = stage
+	}
+}
 
 // deniedBy says what a command's exit status tells of denials.
 func deniedBy(status int) string {
 	if status != 0 {
-		return deniedUnknown
+		return unknown
 	}
 	return notDenied
 }
@@ -176,11 +209,20 @@ func (r *report) failed(err error) {
 	}
 	code := exitStatus(err)
 	runner := code == launch.ExitFailure
-	denied := deniedUnknown
+	verdict, stage := unknown, stageExec
 	if runner {
-		denied = notDenied // nothing was tried
+		verdict, stage = notDenied, r.stage // nothing was tried
 	}
-	r.write(event{Event: "exit", Code: &code, RunnerFailed: &runner, Reason: err.Error(), Denied: denied, Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &runner, Stage: stage, Reason: err.Error(), Denied: verdict, Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
+}
+
+// interrupted says that a signal ended the launcher before the command ran.
+func (r *report) interrupted(code int) {
+	if r == nil {
+		return
+	}
+	yes := true
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &yes, Stage: r.stage, Reason: errInterrupted.Error(), Denied: notDenied, Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
 }
 
 func (r *report) unconfined(reason string) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +27,9 @@ func ownStage(args []string) (status int, ok bool) {
 // command with --die-with-parent and --isolate-processes, or -1. It is the process
 // that counts: the thread of it that started the launcher may end at any time.
 func watched(o *options) (int, error) {
+	if o.exec && o.supervise {
+		return -1, usageError("--exec leaves nobody to watch the command, which --supervise, --fail-on-denial and --annotate need")
+	}
 	if !o.dieWithParent && !o.isolate {
 		return -1, nil
 	}
@@ -64,6 +68,9 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		if err := in.refresh(b); err != nil {
 			return 0, &startError{err}
 		}
+		if in.opts.supervise {
+			return in.superviseLandlock(rep, b, made)
+		}
 		return 0, in.startLandlock(rep, b, made)
 	}
 	// The report has what will be made before it is: whatever kills the launcher
@@ -80,23 +87,14 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	for _, w := range b.warnings {
 		in.warn(w)
 	}
-	var sandbox supervise.Sandbox
-	sandbox = supervise.Sandbox{
-		Bwrap:   b.helper.Path,
-		Args:    b.plan.Args,
-		Private: b.plan.Private,
-		Parent:  in.parent, NewSession: in.opts.newSession,
-		Inner: inner.Plan{
-			Argv: in.opts.args, Env: in.childEnv(b.name),
-			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs, Layer: b.ruleset, Again: in.again,
-			Isolated: in.opts.isolate, NoUserNS: b.filter.NoUserNS, NewSession: in.opts.newSession, Report: -1,
-			Trial: in.trial(b, rep),
-		},
-		Started: func(p inner.Proof) error {
-			namespace = p.MountNamespace
-			made.hold(p)
-			return rep.started(proof(p.MountNamespace, sandbox.Inner.Trial, p.Refused))
-		},
+	sandbox := in.sandbox(b, rep)
+	sandbox.Bwrap, sandbox.Args, sandbox.Private = b.helper.Path, b.plan.Args, b.plan.Private
+	sandbox.Inner.Checks, sandbox.Inner.Again = b.plan.Checks, in.again
+	sandbox.Inner.Isolated, sandbox.Inner.NoUserNS = in.opts.isolate, b.filter.NoUserNS
+	sandbox.Started = func(p inner.Proof) error {
+		namespace = p.MountNamespace
+		made.hold(p)
+		return rep.started(proof(p.MountNamespace, sandbox.Inner.Trial, p.Refused))
 	}
 	if in.opts.exec {
 		if err := in.log.leaves(nil, nil); err != nil {
@@ -104,15 +102,54 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		}
 		return 0, in.execBwrap(rep, sandbox)
 	}
-	status, err := supervise.Run(sandbox)
+	return in.supervise(rep, b, sandbox, func() []string { return made.release(namespace) })
+}
+
+// sandbox is what both backends have in common where the launcher stays.
+func (in *inputs) sandbox(b *backend, rep *report) supervise.Sandbox {
+	return supervise.Sandbox{
+		Parent: in.parent, NewSession: in.opts.newSession,
+		Inner: inner.Plan{
+			Argv: in.opts.args, Env: in.childEnv(b.name), Dir: in.cwd, DirID: in.cwdID, Keep: in.opts.keepFDs,
+			Layer: b.ruleset, NewSession: in.opts.newSession, Report: -1, Trial: in.trial(b, rep),
+		},
+	}
+}
+
+// supervise runs the sandbox to its end; release gives up what was made for it.
+func (in *inputs) supervise(rep *report, b *backend, s supervise.Sandbox, release func() (stay []string)) (int, error) {
+	if in.opts.watches() {
+		s.Said = &supervise.Said{}
+		// It is a pipe now, of which there is nothing to open again.
+		s.Inner.Again = slices.DeleteFunc(slices.Clone(s.Inner.Again), func(r inner.Reopen) bool { return r.FD == 2 })
+	}
+	listener := in.listen(&s)
+	status, err := supervise.Run(s)
 	if failed, ok := errors.AsType[*supervise.StartError](err); ok {
 		return status, &startError{failed}
 	}
-	stay := made.release(namespace)
-	if err == nil {
-		rep.exit(status, stay)
+	stay := release()
+	if err != nil {
+		return status, err
 	}
-	return status, err
+	k := in.denials(b, status, s.Said, listener)
+	in.verdict = k.verdict
+	rep.exit(status, stay, k)
+	return in.judge(status, k.list, s.Said), nil
+}
+
+// superviseLandlock runs the command in a domain of its own, beside the launcher.
+func (in *inputs) superviseLandlock(rep *report, b *backend, made []string) (int, error) {
+	for _, w := range b.warnings {
+		in.warn(w)
+	}
+	if err := rep.plan(b, made); err != nil {
+		return 0, err
+	}
+	s := in.sandbox(b, rep)
+	s.Inner.Bare = true
+	s.Started = func(p inner.Proof) error { return rep.started(proof("", s.Inner.Trial, p.Refused)) }
+	return in.supervise(rep, b, s, func() []string { return made })
 }
 
 // prepare makes the mount points that the plan needs and takes the locks. When

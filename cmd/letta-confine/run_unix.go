@@ -75,6 +75,7 @@ func (in *inputs) run(began time.Time) (status int, err error) {
 	if in.parent, err = watched(o); err != nil {
 		return 0, err
 	}
+	in.noteRights()
 	if err := launch.CloseOnExec(o.keepFDs); err != nil {
 		return 0, withHint(fmt.Errorf("--keep-fd: %w", err), "keep descriptors that are open")
 	}
@@ -89,7 +90,10 @@ func (in *inputs) run(began time.Time) (status int, err error) {
 		rep.failed(err)
 		return status, err
 	}
-	if err := in.log.ended(status, deniedBy(status)); err != nil {
+	if in.verdict == "" {
+		return status, nil
+	}
+	if err := in.log.ended(status, in.verdict); err != nil {
 		warn(err.Error()) // the command has run: its status is the answer
 	}
 	return status, nil
@@ -149,6 +153,7 @@ func (in *inputs) try(rep *report, list []backend) (int, error) {
 			rep.passOver(b)
 			continue
 		}
+		rep.reaches(stageBackend)
 		in.log.on(b.name, b.enforcement.Level(), "")
 		status, err := b.start(in, rep, b)
 		failed, early := errors.AsType[*startError](err)
@@ -156,7 +161,9 @@ func (in *inputs) try(rep *report, list []backend) (int, error) {
 			return status, err
 		}
 		if status != 0 {
-			return status, nil // a signal ended the launcher before the command ran
+			rep.interrupted(status)
+			in.log.failed(errInterrupted, status)
+			return status, nil
 		}
 		b.err = failed.error
 		rep.passOver(b)

@@ -234,10 +234,10 @@ func TestSeatbeltReport(t *testing.T) {
 		{"a command that is not there", apply, "/no/such", []string{
 			planEvent,
 			`{"schema":1,"event":"started","proof":{"profile":"applied","refused":0}}`,
-			`{"schema":1,"event":"exit","reason":"command \"/no/such\" not found","code":127,"runnerFailed":false,"denied":"unknown"}`,
+			`{"schema":1,"event":"exit","reason":"command \"/no/such\" not found","code":127,"runnerFailed":false,"denied":"unknown","stage":"exec"}`,
 		}},
 		{"nested", nested, "true", []string{
-			`{"schema":1,"event":"exit","reason":"no backend can confine this command: seatbelt: sandbox-exec could not apply the profile or start the command (exit status 71: sandbox_apply: Operation not permitted)","code":125,"runnerFailed":true,"denied":"notDenied"}`,
+			`{"schema":1,"event":"exit","reason":"no backend can confine this command: seatbelt: sandbox-exec could not apply the profile or start the command (exit status 71: sandbox_apply: Operation not permitted)","code":125,"runnerFailed":true,"denied":"notDenied","stage":"backend"}`,
 		}},
 	} {
 		m := newMac(t, c.script)

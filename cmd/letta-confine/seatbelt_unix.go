@@ -222,7 +222,7 @@ func seatbeltStage(args []string) int {
 	}
 	var rep *report
 	if s.report >= 0 {
-		rep = &report{fd: s.report}
+		rep = &report{fd: s.report, stage: stageBackend}
 	}
 	if err == nil {
 		err = s.exec(rep, refused)

@@ -40,12 +40,10 @@ type tried struct {
 	Policy  *explanation `json:"policy,omitempty"` // what the policy of the flags says, where one is given
 }
 
-// Outcomes and causes.
+// Outcomes, besides denied, and unknown where it cannot be tried without doing it.
 const (
 	allowed = "allowed"
-	denied  = "denied"
 	missing = "missing"
-	unknown = "unknown" // it cannot be tried without doing it
 
 	bySandbox     = "sandbox"
 	byPermissions = "permissions" // owner, mode, an access list: it would be denied without us

@@ -39,16 +39,17 @@ backend
   --missing-denied create|refuse  --create-writable  for roots that are missing
   --max-siblings N          most files that Landlock grants beside the roots
 process
-  --chdir DIR               start the command there
+  --chdir DIR  --keep-fd N  start there; hand on a descriptor (repeats)
   --tmp host|private  --tmpdir DIR  --no-tmpdir  where temporary files go
   --scrub-env  --keep-env GLOB  withhold variables that look secret, but those
   --env NAME=VALUE          set one; without =VALUE the caller's is handed on
   --credential NAME=REF     set a secret that the environment or a store has
-  --keep-fd N               let the command inherit a descriptor (repeats)
   --new-session  --isolate-processes  its own session; its own processes, IPC
-  --die-with-parent  --exec  end with the caller; no supervisor beside bwrap
+  --die-with-parent  --supervise  --exec  end with the caller; stay, or do not
 output
   --report FILE|fd:N  --audit-log FILE|fd:N  JSON: events; one line for each run
+  --fail-on-denial[=77]  --annotate github  --audit-denials  denials fail the
+                            run; are errors of a build; the kernel logs them
   --quiet  --json  --error-format text|json  no warnings; JSON, of errors too
 
 exit status: the command's own; 125 the launcher failed and the command never
@@ -62,12 +63,18 @@ examples:
 // What a subcommand says for --help: the flags that only it takes.
 const (
 	planUsage = `usage: letta-confine plan [flags] [--json] -- command [argument ...]
+       letta-confine plan --exec-argv [flags] [--json] -- command [argument ...]
+       letta-confine plan --check FILE|-|fd:N
 
 Prints what would be run and runs nothing: the policy as it resolves here, the
 backend with its gaps, and its arguments, rules or profile. The flags are those
 of letta-confine --help.
 
-exit status: 0; 125 if the command would not be run
+  --exec-argv   print the arguments that start the command confined without the
+                launcher, each ended by a zero byte; nothing in them is masked
+  --check FILE  does this plan, of --json, still hold? if not, say why
+
+exit status: 0; 125 if the command would not be run, or the plan does not hold
 `
 
 	explainUsage = `usage: letta-confine explain [flags] [--json] path ...

@@ -40,7 +40,7 @@ func TestUsageNamesEveryFlag(t *testing.T) {
 		described[m[1]] = strings.TrimSpace(m[2])
 	}
 	seen := map[string]bool{}
-	for _, f := range flags {
+	for _, f := range slices.Concat(flags, planFlags) {
 		if seen[f.name] {
 			t.Errorf("flags holds --%s twice", f.name)
 		}
@@ -93,7 +93,7 @@ func TestUsageNamesEveryValue(t *testing.T) {
 func TestParseTakesEveryFlag(t *testing.T) {
 	values := map[string]string{ // what a flag takes that does not take a path
 		"caches": "host", "backend": "landlock", "prefer": "fast", "require": "any", "on-unavailable": "run",
-		"missing-denied": "refuse", "error-format": "json", "tmp": "private", "layout": "letta", "profile": "workspace", "default-mode": "read-only", "mode": "read-only", "preset": "read-only", "max-siblings": "7", "keep-fd": "3", "for": "write", "probe-timeout": "9s",
+		"missing-denied": "refuse", "error-format": "json", "tmp": "private", "layout": "letta", "profile": "workspace", "default-mode": "read-only", "mode": "read-only", "preset": "read-only", "max-siblings": "7", "keep-fd": "3", "for": "write", "probe-timeout": "9s", "annotate": "github",
 	}
 	for _, f := range flags {
 		value := values[f.name]

@@ -28,6 +28,7 @@ type Plan struct {
 	Root   int    // a descriptor of the host's root directory; none by path
 	Mask   uint64 // the signals that the command starts with blocked
 
+	Bare       bool // without bubblewrap: the layer is all there is
 	Isolated   bool // the processes of the command are: no keyrings, no new user namespaces
 	NoUserNS   bool // no new user namespaces
 	NewSession bool // the command leads a session of its own
@@ -140,6 +141,7 @@ func (p Plan) Encode() []byte {
 	e.string(p.Started)
 	e.string(p.Trial.Path)
 	e.bool(p.Trial.Write)
+	e.bool(p.Bare)
 	e.bool(p.Isolated)
 	e.bool(p.NoUserNS)
 	e.bool(p.NewSession)
@@ -153,12 +155,17 @@ func (p Plan) Encode() []byte {
 	e.number(uint64(p.Layer.ABI))
 	e.number(uint64(p.Layer.Handled))
 	e.number(p.Layer.Scoped)
+	e.bool(p.Layer.Log)
 	e.number(uint64(len(p.Layer.Grants)))
 	for _, g := range p.Layer.Grants {
 		e.string(g.Path)
 		e.number(uint64(g.Rights))
 		e.id(g.ID)
 		e.bool(g.Optional)
+	}
+	e.number(uint64(len(p.Layer.Guarded)))
+	for _, id := range p.Layer.Guarded {
+		e.id(id)
 	}
 	return e.out
 }
@@ -213,6 +220,7 @@ func decode(data []byte) (p Plan, err error) {
 	p.Report = int(d.number()) - 1
 	p.Started = d.string()
 	p.Trial = Trial{d.string(), d.number() == 1}
+	p.Bare = d.number() == 1
 	p.Isolated = d.number() == 1
 	p.NoUserNS = d.number() == 1
 	p.NewSession = d.number() == 1
@@ -222,10 +230,14 @@ func decode(data []byte) (p Plan, err error) {
 	p.Layer.ABI = int(d.number())
 	p.Layer.Handled = landlock.Rights(d.number())
 	p.Layer.Scoped = d.number()
+	p.Layer.Log = d.number() == 1
 	for n := d.number(); n > 0 && !d.failed; n-- {
 		p.Layer.Grants = append(p.Layer.Grants, landlock.Grant{
 			Path: d.string(), Rights: landlock.Rights(d.number()), ID: d.id(), Optional: d.number() == 1,
 		})
+	}
+	for n := d.number(); n > 0 && !d.failed; n-- {
+		p.Layer.Guarded = append(p.Layer.Guarded, d.id())
 	}
 	if d.failed || len(d.rest) > 0 || len(p.Argv) == 0 {
 		return Plan{}, errPlan

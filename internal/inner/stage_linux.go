@@ -12,6 +12,7 @@ import (
 	"github.com/letta-confine/letta-confine/internal/harden"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
+	"github.com/letta-confine/letta-confine/landlock"
 	"github.com/letta-confine/letta-confine/policy"
 )
 
@@ -118,8 +119,11 @@ func confine(p Plan) (Proof, error) {
 	if err != nil {
 		return Proof{}, fmt.Errorf("no_new_privs: %w", err)
 	}
-	if nnp != 1 {
+	if nnp != 1 && !p.Bare { // then the layer sets it
 		return Proof{}, errors.New("no_new_privs is not set")
+	}
+	if p.Bare && p.Layer.ABI == 0 {
+		return Proof{}, landlock.ErrABI
 	}
 	if p.Stderr != 2 {
 		if err := unix.Dup3(p.Stderr, 2, 0); err != nil {
