@@ -44,7 +44,10 @@ type options struct {
 	allowOverDenial, createWritable, quiet, json, bareWord    bool
 	maxSiblings                                               int
 	keepFDs                                                   []int
-	probeTimeout                                              time.Duration
+	probeTimeout, answerTimeout                               time.Duration
+	approval, answerer, sessionLog, tool, callID              string
+	widen, justification                                      string
+	widenOnDenial                                             bool
 	args                                                      []string
 	given                                                     [][2]string // every flag as it was given
 }
@@ -79,6 +82,7 @@ var flags = []flag{
 	{"mode", false, func(o *options, s string) error { return oneOf(&o.mode, s, append(slices.Clone(modes), "env")...) }},
 	{"default-mode", false, func(o *options, s string) error { return oneOf(&o.defaultMode, s, modes...) }},
 	{"preset", false, func(o *options, s string) error { return oneOf(&o.preset, s, modes...) }},
+	{"session-log", false, func(o *options, s string) error { return text(&o.sessionLog, s) }},
 	{"profile", false, func(o *options, s string) error { return oneOf(&o.profile, s, profile.Names()...) }},
 	{"agent-id", false, func(o *options, s string) error { return text(&o.who.AgentID, s) }},
 	{"parent-agent-id", false, func(o *options, s string) error { return text(&o.who.ParentAgentID, s) }},

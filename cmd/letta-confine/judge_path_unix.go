@@ -136,7 +136,7 @@ func (j *judging) guard(o *options) (*guard.Guard, error) {
 // statesPolicy reports whether the command line says anything from which a policy
 // is made.
 func (o *options) statesPolicy() bool {
-	return o.hasPolicy() || o.mode != "" || o.preset != "" || o.defaultMode != "" || o.who.Workspace != "" || o.denyHelpers ||
+	return o.hasPolicy() || o.mode != "" || o.preset != "" || o.defaultMode != "" || o.sessionLog != "" || o.who.Workspace != "" || o.denyHelpers ||
 		len(o.protect) > 0 || len(o.protectGit) > 0
 }
 

@@ -104,7 +104,7 @@ type event struct {
 type about struct {
 	Mode     string   `json:"mode,omitempty"`     // that was chosen
 	ModeFrom string   `json:"modeFrom,omitempty"` // where neither --mode nor --preset named it
-	Approval string   `json:"approval,omitempty"` // of --preset: when to ask before going beyond the mode
+	Approval string   `json:"approval,omitempty"` // when to ask before going beyond the mode, where something says it
 	Profile  string   `json:"profile,omitempty"`
 	Scrubbed []string `json:"scrubbed,omitempty"` // names of variables, never values
 }

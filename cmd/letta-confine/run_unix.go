@@ -54,19 +54,33 @@ func (o *options) confine() (int, error) {
 	if o.printPolicy {
 		return 0, in.printPolicy()
 	}
-	if err := in.checkCommand(o.args); err != nil {
-		return 0, err
-	}
-	if in.parent, err = watched(o); err != nil {
-		return 0, err
-	}
-	if err := launch.CloseOnExec(o.keepFDs); err != nil {
-		return 0, withHint(fmt.Errorf("--keep-fd: %w", err), "keep descriptors that are open")
-	}
-	rep, err := in.openReport()
+	rep, err := in.begin()
 	if err != nil {
 		return 0, err
 	}
+	return in.run(rep)
+}
+
+// begin checks what only a run needs, and opens what it writes.
+func (in *inputs) begin() (rep *report, err error) {
+	o := in.opts
+	if err := in.checkCommand(o.args); err != nil {
+		return nil, err
+	}
+	if in.parent, err = watched(o); err != nil {
+		return nil, err
+	}
+	if err := launch.CloseOnExec(o.keepFDs); err != nil {
+		return nil, withHint(fmt.Errorf("--keep-fd: %w", err), "keep descriptors that are open")
+	}
+	if err := in.keepSession(); err != nil {
+		return nil, err
+	}
+	return in.openReport()
+}
+
+// run runs the command, and reports what kept it from starting.
+func (in *inputs) run(rep *report) (int, error) {
 	status, err := in.confine(rep)
 	if err != nil {
 		rep.failed(err)

@@ -14,11 +14,9 @@ what the mode workspace-write does: write here and to the temporary directory.
 
 policy
   --policy FILE|-|fd:N      read a policy file (repeats; lists add up)
-  --base-writable PATH      writable in spite of --restrict-writes
+  --restrict-writes  --base-writable PATH  only this is written, but for roots
   --deny PATH               neither read nor written
-  --read-only PATH          read and not written
-  --writable PATH           read and written
-  --restrict-writes         what no root holds is not written
+  --read-only PATH  --writable PATH  read and not written; read and written
   --protect PATH  --protect-git DIR  keep what exists there, or what git obeys
   --git-worktree DIR        grant the repository of a linked working tree
   --deny-helpers            deny the sockets of docker, tmux and the like
@@ -27,6 +25,7 @@ policy
 mode, or the preset that names it; or a profile, from letta-code's variables too
   --mode read-only|workspace-write|danger-full-access|env
   --default-mode MODE       where none is named; env means DSH_PERMISSION_MODE
+  --session-log FILE        what the session has settled: mode, when to ask
   --preset read-only|workspace-write|danger-full-access
   --profile cross-agent|memory-subagent|workspace
   --agent-id ID  --parent-agent-id ID  --memory-dir DIR  --home DIR
