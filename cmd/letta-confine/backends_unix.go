@@ -177,6 +177,7 @@ func (o *options) kept(hint string) error {
 		{"--isolate-processes", o.isolate},
 		{"--die-with-parent", o.dieWithParent},
 		{"--new-session", o.newSession},
+		{"--widen-on-denial", o.widenOnDenial},
 	} {
 		if f.asked {
 			return withHint(fmt.Errorf("it cannot keep %s, because nothing of the launcher stays beside the command", f.name), hint)

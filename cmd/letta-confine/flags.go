@@ -83,6 +83,25 @@ var flags = []flag{
 	{"default-mode", false, func(o *options, s string) error { return oneOf(&o.defaultMode, s, modes...) }},
 	{"preset", false, func(o *options, s string) error { return oneOf(&o.preset, s, modes...) }},
 	{"session-log", false, func(o *options, s string) error { return text(&o.sessionLog, s) }},
+	{"approval", false, func(o *options, s string) error {
+		if o.approval == never { // whatever comes after it
+			s = never
+		}
+		return oneOf(&o.approval, s, ask, never)
+	}},
+	{"answerer", false, func(o *options, s string) error {
+		if s == tty || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "fd:") {
+			o.answerer = s
+			return nil
+		}
+		return errors.New("want tty, fd:N or the absolute path of a program")
+	}},
+	{"answer-timeout", false, func(o *options, s string) error { return duration(&o.answerTimeout, s) }},
+	{"widen", false, func(o *options, s string) error { return oneOf(&o.widen, s, workspaceWrite, danger) }},
+	{"justification", false, func(o *options, s string) error { return text(&o.justification, strings.TrimSpace(s)) }},
+	{"widen-on-denial", true, func(o *options, s string) error { return boolean(&o.widenOnDenial, s) }},
+	{"tool", false, func(o *options, s string) error { return text(&o.tool, s) }},
+	{"call-id", false, func(o *options, s string) error { return text(&o.callID, s) }},
 	{"profile", false, func(o *options, s string) error { return oneOf(&o.profile, s, profile.Names()...) }},
 	{"agent-id", false, func(o *options, s string) error { return text(&o.who.AgentID, s) }},
 	{"parent-agent-id", false, func(o *options, s string) error { return text(&o.who.ParentAgentID, s) }},
@@ -146,12 +165,7 @@ var flags = []flag{
 	{"error-format", false, func(_ *options, s string) error { return oneOf(new(string), s, errorText, errorJSON) }},
 	{"risks", true, func(o *options, s string) error { return boolean(&o.risks, s) }},
 	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},
-	{"probe-timeout", false, func(o *options, s string) (err error) {
-		if o.probeTimeout, err = time.ParseDuration(s); err != nil || o.probeTimeout <= 0 {
-			return errors.New("want a time such as 5s")
-		}
-		return nil
-	}},
+	{"probe-timeout", false, func(o *options, s string) error { return duration(&o.probeTimeout, s) }},
 	{"json", true, func(o *options, s string) error { return boolean(&o.json, s) }},
 }
 
@@ -164,9 +178,23 @@ const (
 	danger         = "danger-full-access"
 )
 
+// The words of --approval, and one of --answerer.
+const (
+	ask   = "ask"
+	never = "never"
+	tty   = "tty"
+)
+
 func boolean(at *bool, s string) (err error) {
 	if *at, err = strconv.ParseBool(s); err != nil {
 		return errors.New("want true or false")
+	}
+	return nil
+}
+
+func duration(at *time.Duration, s string) (err error) {
+	if *at, err = time.ParseDuration(s); err != nil || *at <= 0 {
+		return errors.New("want a time such as 5s")
 	}
 	return nil
 }
@@ -205,6 +233,7 @@ func defaults() *options {
 	return &options{
 		caches: "none", backend: "auto", prefer: "strong", require: "contents", onUnavailable: "fail",
 		missingDenied: "create", maxSiblings: landlock.DefaultMaxSiblings, probeTimeout: probe.Limit,
+		answerTimeout: 5 * time.Minute,
 	}
 }
 
@@ -256,7 +285,18 @@ func parseRun(args []string) (*options, error) {
 	if o, err := parse(args); err != nil || (o.printPolicy && len(o.args) == 0) {
 		return o, err
 	}
-	return parseCommand(args)
+	o, err := parseCommand(args)
+	switch {
+	case err != nil:
+		return nil, err
+	case (o.widen == "") != (o.justification == ""):
+		return nil, usageError("--widen and --justification go together")
+	case o.widenOnDenial && o.widen == "":
+		return nil, usageError("--widen-on-denial needs --widen and --justification")
+	case o.widenOnDenial && o.exec:
+		return nil, usageError("--exec leaves nobody to see a denial, which --widen-on-denial needs")
+	}
+	return o, nil
 }
 
 // parseCommand is parse for the faces that run a command.

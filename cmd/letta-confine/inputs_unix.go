@@ -63,6 +63,7 @@ type inputs struct {
 	mode    string           // that is in force, or ""
 	session sessionlog.State // of --session-log
 	log     *sessionlog.Log  // likewise, where the run adds to it
+	denied  string           // what is known of denials once the command has ended
 }
 
 // making is a directory that the launcher makes before the command starts.

@@ -92,17 +92,11 @@ func (in *inputs) approval() string {
 		return ask
 	case in.session.Policy != "":
 		return in.session.Policy
-	case in.about.ModeFrom == modeVar && in.about.Mode == danger:
+	case in.about.Mode == danger && in.about.ModeFrom != sessionFlag: // DSH's default
 		return never
 	}
 	return ask
 }
-
-// The words of --approval.
-const (
-	ask   = "ask"
-	never = "never"
-)
 
 // modeEnv is the word of --mode that makes DSH's variable count. No variable says
 // what confines a command unless a flag says so.

@@ -28,9 +28,6 @@ func (r *report) exit(code int, stay []string) {
 	if r == nil {
 		return
 	}
-	no, denied := false, notDenied
-	if code != 0 {
-		denied = deniedUnknown
-	}
-	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay, Denied: denied, Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
+	no := false
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &no, Created: stay, Denied: deniedBy(code), Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
 }

@@ -105,6 +105,8 @@ type about struct {
 	Mode     string   `json:"mode,omitempty"`     // that was chosen
 	ModeFrom string   `json:"modeFrom,omitempty"` // where neither --mode nor --preset named it
 	Approval string   `json:"approval,omitempty"` // when to ask before going beyond the mode, where something says it
+	Widened  bool     `json:"widened,omitempty"`  // the mode is that of --widen
+	Outcome  string   `json:"outcome,omitempty"`  // of asking for it
 	Profile  string   `json:"profile,omitempty"`
 	Scrubbed []string `json:"scrubbed,omitempty"` // names of variables, never values
 }
@@ -186,7 +188,16 @@ func planEvent(b *backend) event {
 const (
 	notDenied     = "notDenied"
 	deniedUnknown = "unknown"
+	deniedSure    = "denied"
 )
+
+// deniedBy says what a command's exit status tells of denials.
+func deniedBy(status int) string {
+	if status != 0 {
+		return deniedUnknown
+	}
+	return notDenied
+}
 
 // failed says that the command did not run: it could not be executed, or the
 // launcher failed before.
@@ -200,7 +211,7 @@ func (r *report) failed(err error) {
 	if runner {
 		denied = notDenied // nothing was tried
 	}
-	r.write(event{Event: "exit", Code: &code, RunnerFailed: &runner, Reason: err.Error(), Denied: denied, Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &runner, Reason: err.Error(), Denied: denied, Enforcement: r.enforcement, about: about{Mode: r.about.Mode, Outcome: r.about.Outcome}})
 }
 
 func (r *report) unconfined(reason string) error {

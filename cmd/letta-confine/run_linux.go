@@ -104,6 +104,7 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	}
 	stay := made.release(namespace)
 	if err == nil {
+		in.denied = deniedBy(status)
 		rep.exit(status, stay)
 	}
 	return status, err

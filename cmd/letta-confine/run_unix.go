@@ -42,6 +42,9 @@ func confine(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if o.widen != "" {
+		return o.widening(args)
+	}
 	return o.confine()
 }
 

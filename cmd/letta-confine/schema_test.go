@@ -41,6 +41,11 @@ func TestReportsMeetTheSchema(t *testing.T) {
 	if err := errors.Join(os.Mkdir(secret, 0o700), os.MkdirAll(tenant, 0o700)); err != nil {
 		t.Fatal(err)
 	}
+	answerer := filepath.Join(t.TempDir(), "allow")
+	allow := "#!/bin/sh\nsed 's/.*\"id\":\"\\([0-9a-f]*\\)\".*/{\"id\":\"\\1\",\"outcome\":\"allowed-once\"}/'\n"
+	if err := os.WriteFile(answerer, []byte(allow), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	restricted := []string{"--restrict-writes", "--writable", dir, "--deny", secret}
 	runs := []struct {
 		name   string
@@ -59,9 +64,11 @@ func TestReportsMeetTheSchema(t *testing.T) {
 		{"a preset", []string{"--preset", "workspace-write", "--", "true"}, "plan started exit", "plan started"},
 		{"a profile", []string{"--profile", "workspace", "--isolation-root", filepath.Dir(tenant), "--workspace", tenant, "--", "true"}, "plan started exit", "plan started"},
 		{"a default", []string{"--mode=env", "--default-mode", "read-only", "--", "true"}, "plan started exit", "plan started"},
+		{"a wider mode", []string{"--mode", "read-only", "--widen", "workspace-write", "--justification", "a test", "--answerer", answerer, "--", "true"}, "plan started exit", "plan started"},
+		{"a rejected mode", []string{"--mode", "read-only", "--widen", "workspace-write", "--justification", "a test", "--approval", "never", "--", "true"}, "exit", "exit"},
 		{"no supervisor", []string{"--exec", "--", "true"}, "plan started", "plan started"},
 	}
-	ownPolicy := []string{"a private /tmp", "a preset", "a profile", "a default"}
+	ownPolicy := []string{"a private /tmp", "a preset", "a profile", "a default", "a wider mode", "a rejected mode"}
 	seen := map[string]bool{}
 	check := func(t *testing.T, said, want string) {
 		t.Helper()

@@ -40,19 +40,11 @@ func (in *inputs) readSession() error {
 // keepSession opens the log for what this run adds, once it is known that the
 // command cannot write it, and gives questions of dead runs their outcome.
 func (in *inputs) keepSession() error {
-	where := in.opts.sessionLog
-	if where == "" {
+	if in.opts.sessionLog == "" {
 		return nil
 	}
-	if _, shared, _ := descriptor(where); !shared {
-		dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
-		if err != nil {
-			return in.sessionError(err)
-		}
-		if in.changes(filepath.Join(dir, filepath.Base(where))) {
-			return withHint(fmt.Errorf("%s %q can be changed by the command", sessionFlag, where),
-				"keep it elsewhere, or pass an open descriptor: "+sessionFlag+" fd:N")
-		}
+	if err := in.keepsSession(); err != nil {
+		return err
 	}
 	fd, _, err := in.openSession(unix.O_RDWR | unix.O_APPEND | unix.O_CREAT)
 	if err != nil {
@@ -60,6 +52,23 @@ func (in *inputs) keepSession() error {
 	}
 	in.log = &sessionlog.Log{FD: fd}
 	return in.sessionError(in.log.Settle())
+}
+
+// keepsSession refuses a log that the command could write.
+func (in *inputs) keepsSession() error {
+	where := in.opts.sessionLog
+	if _, shared, _ := descriptor(where); shared || where == "" {
+		return nil
+	}
+	dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
+	if err != nil {
+		return in.sessionError(err)
+	}
+	if in.changes(filepath.Join(dir, filepath.Base(where))) {
+		return withHint(fmt.Errorf("%s %q can be changed by the command", sessionFlag, where),
+			"keep it elsewhere, or pass an open descriptor: "+sessionFlag+" fd:N")
+	}
+	return nil
 }
 
 // changes reports whether the policy, where it restricts anything, lets the command

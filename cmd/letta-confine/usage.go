@@ -6,6 +6,7 @@ const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan [flags] [--json] -- command [argument ...]
        letta-confine explain [flags] [--risks] [--json] path ... | --stderr FILE
        letta-confine probe|doctor [--self-test] [--json] | check KIND ...
+       letta-confine approve ...  (docs/permissions.md)
        letta-confine completion bash|zsh|fish | version [--json]
        letta-confine bwrap-argv ... | landlock-run ...  (docs/dsh.md)
 
@@ -26,7 +27,9 @@ mode, or the preset that names it; or a profile, from letta-code's variables too
   --mode read-only|workspace-write|danger-full-access|env
   --default-mode MODE       where none is named; env means DSH_PERMISSION_MODE
   --session-log FILE        what the session has settled: mode, when to ask
-  --preset read-only|workspace-write|danger-full-access
+  --preset MODE  --approval ask|never  with, or just, when to ask for more
+  --answerer tty|FILE|fd:N  --answer-timeout 5m  --tool NAME  --call-id ID
+  --widen MODE  --justification TEXT  --widen-on-denial  ask; run wider once
   --profile cross-agent|memory-subagent|workspace
   --agent-id ID  --parent-agent-id ID  --memory-dir DIR  --home DIR
   --layout letta|mini-letta  --agents-tree DIR  where agents are; one more tree
@@ -37,15 +40,13 @@ backend
   --prefer strong|fast      with auto: bwrap first, or Landlock if it suffices
   --require full|contents|any        the least enforcement that is accepted
   --on-unavailable fail|run what to do where no backend can confine
-  --allow-over-denial       with auto: take Landlock though it refuses too much
+  --allow-over-denial  --max-siblings N  take a Landlock that refuses too much
   --missing-denied create|refuse  --create-writable  for roots that are missing
-  --max-siblings N          most files that Landlock grants beside the roots
 process
-  --chdir DIR               start the command there
   --tmp host|private  --tmpdir DIR  --no-tmpdir  where temporary files go
   --scrub-env  --keep-env GLOB  withhold variables that look secret, but those
   --env NAME=VALUE          set one; without =VALUE the caller's is handed on
-  --keep-fd N               let the command inherit a descriptor (repeats)
+  --chdir DIR  --keep-fd N  start there; inherit a descriptor (repeats)
   --new-session  --isolate-processes  its own session; its own processes, IPC
   --die-with-parent  --exec  end with the caller; no supervisor beside bwrap
 output

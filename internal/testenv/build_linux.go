@@ -34,6 +34,21 @@ var launcher = sync.OnceValues(func() (string, error) {
 	return file, nil
 })
 
+// companion builds the launcher's companion beside it, once likewise.
+var companion = sync.OnceValues(func() (string, error) {
+	dir, err := binDir()
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "letta-confine-check")
+	build := exec.Command("go", "build", "-trimpath", "-o", file, "github.com/letta-confine/letta-confine/cmd/letta-confine")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return file, nil
+})
+
 // helper copies the running test binary to where every user can execute it.
 var helper = sync.OnceValues(func() (string, error) {
 	dir, err := binDir()
@@ -52,6 +67,9 @@ var helper = sync.OnceValues(func() (string, error) {
 
 // Launcher returns the path of the launcher, built from this source without cgo.
 func Launcher(t testing.TB) string { return must(t, launcher) }
+
+// Companion builds what the launcher hands over to, beside it, and returns its path.
+func Companion(t testing.TB) string { return must(t, companion) }
 
 // Helper returns the path of a copy of this test binary that every user can
 // execute. What it does when executed is up to the TestMain of the package.
