@@ -3,3 +3,4 @@
 package main
 
 func approve([]string) (int, error) { return 0, errPlatform }
+func presets([]string) (int, error) { return 0, errPlatform }

@@ -40,6 +40,7 @@ func handOver(args []string) error {
 // start (docs/decisions/0031).
 
 func approve(args []string) (int, error) { return 0, handOver(append([]string{"approve"}, args...)) }
+func presets(args []string) (int, error) { return 0, handOver(append([]string{"preset"}, args...)) }
 
 func (o *options) widening(args []string) (int, error) { return 0, handOver(args) }
 

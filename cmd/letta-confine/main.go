@@ -105,6 +105,8 @@ func dispatch(args []string) (int, error) {
 		return probeHost(append([]string{"--self-test"}, args[1:]...))
 	case "approve":
 		return approve(args[1:])
+	case "preset":
+		return presets(args[1:])
 	case "completion":
 		return completion(args[1:])
 	case bwrapFace:

@@ -6,7 +6,7 @@ const usage = `usage: letta-confine [flags] -- command [argument ...]
        letta-confine plan [flags] [--json] -- command [argument ...]
        letta-confine explain [flags] [--risks] [--json] path ... | --stderr FILE
        letta-confine probe|doctor [--self-test] [--json] | check KIND ...
-       letta-confine approve ...  (docs/permissions.md)
+       letta-confine approve ... | preset list|current|set NAME [--json]
        letta-confine completion bash|zsh|fish | version [--json]
        letta-confine bwrap-argv ... | landlock-run ...  (docs/dsh.md)
 
