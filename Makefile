@@ -16,7 +16,7 @@ setup: ## install what the tests need and this machine lacks
 
 test: setup ## everything; nothing is skipped but, without root, what only root can do
 	@rm -f bin/counts && mkdir -p bin
-	CONFINE_COUNTS=$(CURDIR)/bin/counts CONFINE_REQUIRE=bwrap,landlock,userns,tools,node,python3,npm$$(test $$(id -u) != 0 || echo ,root) \
+	CONFINE_COUNTS=$(CURDIR)/bin/counts CONFINE_REQUIRE=bwrap,landlock,userns,tools,bash,fish,zsh,mandoc,node,python3,npm$$(test $$(id -u) != 0 || echo ,root) \
 		$(GO) test -count=1 -shuffle=on -timeout 10m ./...
 	@cat bin/counts
 
@@ -30,6 +30,7 @@ lint: ## each tool is built for this machine, then told to look at another
 	for os in linux darwin windows; do \
 		for tags in launcher ''; do GOOS=$$os $(GO) vet -tags "$$tags" ./... || exit 1; done; \
 	done
+	for os in freebsd openbsd netbsd; do GOOS=$$os $(GO) vet ./cmd/letta-confine || exit 1; done
 	for arch in arm64 riscv64 386; do GOOS=linux GOARCH=$$arch $(GO) vet ./... || exit 1; done
 	for os in linux darwin; do \
 		for tags in launcher ''; do GOOS=$$os bin/staticcheck -tags "$$tags" ./... || exit 1; done; \

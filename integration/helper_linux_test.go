@@ -46,6 +46,10 @@ var calls = map[string]call{
 	"forge":      {1, func(p []string) error { return forge(p[0]) }},
 	"connect":    {1, func(p []string) error { return connect(p[0]) }},
 
+	// What a process does to itself.
+	"no-new-privs": {0, func([]string) error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }},
+	"undumpable":   {0, func([]string) error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }},
+
 	// These need CAP_SYS_ADMIN; the control makes them in a mount namespace of
 	// its own.
 	"umount":      {1, func(p []string) error { return unix.Unmount(p[0], unix.MNT_DETACH) }},

@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -100,6 +102,37 @@ func TestLinkToADeniedTree(t *testing.T) {
 				{"list", "work/way", hidden, ""},
 			},
 		}.run(t, b)
+	})
+}
+
+// TestLinkedHome: where root has put a user's home elsewhere, both names of it mean
+// the same. Root itself, who could re-point the link, must give a root canonically.
+func TestLinkedHome(t *testing.T) {
+	each(t, func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		home := filepath.Join(trustedDir(t), "home")
+		if err := os.Symlink(tr.Path("home"), home); err != nil {
+			t.Fatal(err)
+		}
+		other, own := "/.letta/agents/bob/memory/x.md", "/.letta/agents/alice/memory/x.md"
+		read := func(f flags, path string) testenv.Result {
+			return b.run(t, tr, f, testenv.Helper(t), "calls", "read", path)
+		}
+		for _, spelling := range []string{home, tr.Path("home")} {
+			f := flags{"--profile", "cross-agent", "--agent-id", "alice", "--home", home}
+			if res := read(f, spelling+other); strings.TrimSpace(res.Stdout) != hidden.errno(b.backend) {
+				t.Errorf("profile: read of %s = %+v, want %s", spelling+other, res, hidden.errno(b.backend))
+			}
+			if res := read(f, spelling+own); strings.TrimSpace(res.Stdout) != "ok" {
+				t.Errorf("profile: read of %s = %+v, want ok", spelling+own, res)
+			}
+			res := read(flags{"--deny", home + "/.letta/agents"}, spelling+other)
+			if b.user == testenv.Root {
+				refused(t, res, "symlink", `"`+tr.Path(agents)+`"`)
+			} else if strings.TrimSpace(res.Stdout) != hidden.errno(b.backend) {
+				t.Errorf("--deny: read of %s = %+v, want %s", spelling+other, res, hidden.errno(b.backend))
+			}
+		}
 	})
 }
 

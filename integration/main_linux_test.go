@@ -22,11 +22,12 @@ func TestMain(m *testing.M) {
 
 // faces are what the helper can do.
 var faces = map[string]func(args []string) int{
-	"calls": callsMain,
-	"names": namesMain,
-	"state": stateMain,
-	"sleep": sleepMain,
-	"with":  withMain,
+	"calls":  callsMain,
+	"names":  namesMain,
+	"search": searchMain,
+	"state":  stateMain,
+	"sleep":  sleepMain,
+	"with":   withMain,
 }
 
 // box is one backend and one user.

@@ -48,6 +48,12 @@ func (b box) serve(t *testing.T, tr *testenv.Tree, f flags) *talk {
 	defer w.Close()
 	c := b.command(t, tr, append(flags{"--report", "fd:3"}, f...), testenv.Helper(t), "serve")
 	c.Files = []*os.File{w}
+	return talkTo(t, c, r)
+}
+
+// talkTo starts a command that serves.
+func talkTo(t *testing.T, c testenv.Command, r *os.File) *talk {
+	t.Helper()
 	cmd := c.Cmd(soon(t))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -208,6 +214,64 @@ func TestBackgroundProcessKeepsItsMask(t *testing.T) {
 			t.Errorf("the process left behind reads what the host put under its mask: %s, want %s", got, hidden.errno(b.backend))
 		}
 		gone(t, []int{pid})
+	})
+}
+
+// TestStrangerThatCannotBeLookedAt: a younger process of the same user whose mount
+// namespace is closed to the launcher keeps the directory only if it can have come
+// out of the sandbox. Those of root are open to root.
+func TestStrangerThatCannotBeLookedAt(t *testing.T) {
+	eachOn(t, "bwrap", func(t *testing.T, b box) {
+		for _, c := range []struct {
+			acts []string
+			stay bool
+		}{
+			{[]string{"undumpable"}, false},
+			{[]string{"no-new-privs", "undumpable"}, b.user.UID != 0},
+		} {
+			tr := testenv.NewTree(t, b.user)
+			maker := b.serve(t, tr, flags{"--deny", tr.Path("work/later")})
+			stranger := talkTo(t, testenv.Command{User: b.user, Dir: tr.Path("work"), Home: tr.Home(), Argv: []string{testenv.Helper(t), "serve"}}, nil)
+			for _, act := range c.acts {
+				if got := stranger.ask(act); got != "ok" {
+					t.Fatalf("%s = %s", act, got)
+				}
+			}
+			maker.end()
+			if tr.Exists("work/later") != c.stay {
+				t.Errorf("with a stranger that did %v the made directory is there: %v, want %v", c.acts, !c.stay, c.stay)
+			}
+		}
+	})
+}
+
+// TestNamespacesThatComeAndGo: the kernel gives the number of a mount namespace
+// that is gone to the next one that is made. It keeps no directory.
+func TestNamespacesThatComeAndGo(t *testing.T) {
+	eachOn(t, "bwrap", func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		var others sync.WaitGroup
+		ended := make(chan struct{})
+		for range 2 {
+			others.Go(func() {
+				for {
+					select {
+					case <-ended:
+						return
+					default:
+						b.run(t, tr, flags{"--deny", tr.Path("out")}, "true")
+					}
+				}
+			})
+		}
+		for i := range 20 {
+			root := tr.Path(fmt.Sprintf("work/later-%d", i))
+			if _, list := b.reported(t, tr, flags{"--deny", root}, "true"); len(list) != 3 || len(list[2].Created) != 0 {
+				t.Errorf("with nobody in the sandbox the report says %+v", list)
+			}
+		}
+		close(ended)
+		others.Wait()
 	})
 }
 

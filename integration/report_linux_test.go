@@ -24,12 +24,17 @@ type event struct {
 	Exit         string   `json:"exit"`
 	Code         *int     `json:"code"`
 	RunnerFailed *bool    `json:"runnerFailed"`
+	Unreadable   string   `json:"unreadable"`
 	Skipped      []struct {
 		List, Path, Reason string
 	} `json:"skipped"`
 	Proof *struct {
 		MountNamespace string `json:"mountNamespace"`
 		NoNewPrivs     bool   `json:"noNewPrivs"`
+		Denied         *struct {
+			Path, For, Errno string
+		} `json:"denied"`
+		Untried string `json:"untried"`
 	} `json:"proof"`
 }
 
@@ -204,4 +209,52 @@ func refused(t testing.TB, res testenv.Result, text, hint string) {
 	case hint != "" && !(strings.HasPrefix(lines[1], "letta-confine: hint: ") && strings.Contains(lines[1], hint)):
 		t.Errorf("the hint is %q, want it to say %q", lines[1], hint)
 	}
+}
+
+// TestProofOfDenial: what started says was denied is what the policy denies, and the
+// same act succeeds without the launcher.
+func TestProofOfDenial(t *testing.T) {
+	each(t, func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		agents, work, secret := tr.Path("home/.letta/agents"), tr.Path("work"), tr.Path("home/notes.txt")
+		act := map[string]string{"bwrap": "create", "landlock": "read"}[b.backend]
+		readOnly := map[string]string{"bwrap": "EROFS", "landlock": "EACCES"}[b.backend]
+		for _, c := range []struct {
+			what             string
+			flags            flags
+			path, act, errno string
+		}{
+			{"a denied directory", crossFlags(tr), agents, act, readOnly},
+			{"a denied file", flags{"--deny", secret}, secret, "read", "EACCES"},
+			{"a readonly root", flags{"--read-only", agents}, agents, "create", readOnly},
+			{"restricted writes", flags{"--restrict-writes"}, work, "create", readOnly},
+			{"a private /tmp", flags{"--restrict-writes", "--read-only", work, "--tmp", "private"}, work, "create", readOnly},
+			{"no supervisor", append(crossFlags(tr), "--exec"), agents, act, readOnly},
+		} {
+			res, list := b.reported(t, tr, c.flags, "true")
+			if res.Status != 0 || len(list) < 2 || list[1].Proof == nil || list[1].Proof.Denied == nil {
+				t.Errorf("%s: %+v with events %q, want a proof", c.what, res, eventNames(list))
+				continue
+			}
+			if d := *list[1].Proof.Denied; d.Path != c.path || d.For != c.act || d.Errno != c.errno {
+				t.Errorf("%s: the proof is %+v, want %s of %q: %s", c.what, d, c.act, c.path, c.errno)
+			}
+			act := []string{"head", "-c1", c.path}
+			if c.act == "create" {
+				act = []string{"mktemp", c.path + "/XXXXXX"}
+			} else if c.path == agents {
+				act = []string{"ls", c.path}
+			}
+			if free := b.free(t, tr, act...); free.Status != 0 {
+				t.Errorf("%s: unconfined, %q gave %+v, want success", c.what, act, free)
+			}
+		}
+		// Where the user could not write anyway, a refusal would prove nothing.
+		if b.user.UID != 0 {
+			_, list := b.reported(t, tr, flags{"--restrict-writes", "--chdir", "/usr/bin"}, "true")
+			if p := list[1].Proof; p == nil || p.Denied != nil || p.Untried != "nothing-to-try" {
+				t.Errorf("in /usr/bin the proof is %+v, want none of a denial", p)
+			}
+		}
+	})
 }

@@ -6,7 +6,7 @@ package integration
 //
 //   - 15, the sockets and files that the memory-subagent and cross-agent profiles
 //     keep: there are no profiles yet.
-//   - 20, plan --exec-argv: not there yet.
+//   - 20, plan --exec-argv: plan_linux_test.go.
 //   - 23, what the equality of emitters leaves out: internal/sim, equality_test.go.
 //   - 26, a hundred binds within ten milliseconds: a matter of make bench.
 //   - of 6, 15 and 23, what Seatbelt does: seatbelt/, and seatbelt_darwin_test.go.

@@ -110,7 +110,8 @@ type Ruleset struct {
 	Handled  Rights
 	Scoped   uint64 // abilities beyond files that end at the domain (landlock(7)); none by default
 	Grants   []Grant
-	Siblings int // grants that stand for something beside a root
+	Log      bool // the kernel logs what is denied to the programs executed in the domain
+	Siblings int  // grants that stand for something beside a root
 
 	// Guarded are the denied and readonly roots and the directories above them.
 	// None of them may be found under the name of something beside them. They

@@ -65,7 +65,11 @@ var errChanged = errors.New("it was replaced while the sandbox was set up")
 // Each path is opened without following a symlink, and a root must be the file
 // that was resolved: a name swapped in the meantime grants nothing.
 func (rs Ruleset) Restrict(outputs ...int) error {
-	err := restrict(ll.RulesetAttr{HandledAccessFS: uint64(rs.Handled), Scoped: rs.Scoped}, func(ruleset int) error {
+	var flags uint32
+	if rs.Log {
+		flags = ll.FlagRestrictSelfLogNewExecOn
+	}
+	err := restrict(ll.RulesetAttr{HandledAccessFS: uint64(rs.Handled), Scoped: rs.Scoped}, flags, func(ruleset int) error {
 		for _, g := range rs.Grants {
 			if err := rs.add(ruleset, g); err != nil {
 				return fmt.Errorf("rule for %q: %w", g.Path, err)
@@ -81,7 +85,7 @@ func (rs Ruleset) Restrict(outputs ...int) error {
 }
 
 // restrict puts the calling thread into a domain with the rules that fill adds.
-func restrict(attr ll.RulesetAttr, fill func(ruleset int) error) error {
+func restrict(attr ll.RulesetAttr, flags uint32, fill func(ruleset int) error) error {
 	fd, err := ll.LandlockCreateRuleset(&attr, 0)
 	if err != nil {
 		return fmt.Errorf("landlock_create_ruleset: %w", err)
@@ -93,11 +97,17 @@ func restrict(attr ll.RulesetAttr, fill func(ruleset int) error) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
-	if err := ll.LandlockRestrictSelf(fd, 0); err != nil {
+	if err := ll.LandlockRestrictSelf(fd, flags); err == unix.E2BIG {
+		return ErrLayers
+	} else if err != nil {
 		return fmt.Errorf("landlock_restrict_self: %w", err)
 	}
 	return nil
 }
+
+// ErrLayers says that this process is in as many domains as the kernel stacks
+// (landlock(7): 16).
+var ErrLayers = errors.New("16 Landlock domains hold this process, and the kernel stacks no more")
 
 // ErrAbove says that the rules reach the root itself from above.
 var ErrAbove = errors.New("the root directory lies below a directory that the policy allows")

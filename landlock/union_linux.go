@@ -37,7 +37,7 @@ func (u Union) Restrict(abi int) error {
 		readable = readable || (st.Dev == top.Dev && st.Ino == top.Ino)
 		return err
 	}
-	err := restrict(ll.RulesetAttr{HandledAccessFS: uint64(handled)}, func(ruleset int) error {
+	err := restrict(ll.RulesetAttr{HandledAccessFS: uint64(handled)}, 0, func(ruleset int) error {
 		for _, path := range u.ReadOnly {
 			if err := allow(ruleset, path, ll.AccessFSExecute|ll.AccessFSReadFile|ll.AccessFSReadDir); err != nil {
 				return err

@@ -21,6 +21,7 @@ const (
 	GapTmp         Gap = "tmp"              // what was to be a directory of the command's own is the host's, beside one of its own
 	GapSystemCalls Gap = "system-calls"     // no filter on them: input can be pushed into a shared terminal
 	GapProcesses   Gap = "processes-shared" // what were to be processes of the command's own are the host's
+	GapStale       Gap = "stale"            // of plan --exec-argv: what was replaced or mounted since the plan was made is not seen
 	GapUnchecked   Gap = "unchecked"        // of the package confine: its mounts are not looked at before the command runs
 )
 

@@ -162,7 +162,11 @@ func TestLinks(t *testing.T) {
 			if !errors.Is(err, policy.ErrLink) || !errors.As(err, &root) {
 				t.Fatalf("Resolve error = %v, want %v", err, policy.ErrLink)
 			}
-			if want := fmt.Sprintf("symlink that the command could have planted: %q", tt.link); !strings.Contains(err.Error(), want) {
+			want := "symlink that the command could have planted"
+			if tt.link != root.Path { // a path is named once
+				want += fmt.Sprintf(": %q", tt.link)
+			}
+			if !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("error %q does not name the link %q", err, tt.link)
 			}
 			if want := fmt.Sprintf("if %q is what you mean, write that", tt.real); root.Hint() != want {

@@ -214,8 +214,12 @@ func (r Resolved) checkLinks(root *Root, spellings map[string][]string, fsys FS)
 		return nil
 	}
 	refuse := func(link string) error {
+		err := ErrLink
+		if link != clean(root.Given) {
+			err = fmt.Errorf("%w: %q", ErrLink, link)
+		}
 		return &RootError{
-			List: root.List, Path: root.Given, Err: fmt.Errorf("%w: %q", ErrLink, link),
+			List: root.List, Path: root.Given, Err: err,
 			Fix: fmt.Sprintf("if %q is what you mean, write that", root.Path),
 		}
 	}

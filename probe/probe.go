@@ -200,7 +200,7 @@ func see(limit time.Duration, dir, program string, args ...string) (Seen, error)
 	cmd.Dir = dir
 	cmd.WaitDelay = limit
 	cmd.Stdin = strings.NewReader("") // there may be no /dev/null to open for it
-	ownGroup(cmd)
+	OwnGroup(cmd)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -57,7 +57,7 @@ func version(bwrap string, limit time.Duration) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bwrap, "--version")
 	cmd.WaitDelay = limit
-	ownGroup(cmd)
+	OwnGroup(cmd)
 	out, _ := cmd.Output()
 	_, v, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
 	return v
@@ -70,7 +70,7 @@ func namespaces(self string, limit time.Duration, root bool) string {
 	cmd := exec.CommandContext(ctx, self, "version")
 	cmd.WaitDelay = limit
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(""), new(strings.Builder), new(strings.Builder) // there may be no /dev/null
-	ownGroup(cmd)
+	OwnGroup(cmd)
 	if root {
 		cmd.SysProcAttr.Unshareflags = unix.CLONE_NEWNS // which also mounts, as the launcher does
 	} else {

@@ -22,16 +22,11 @@ type subject struct {
 	paths      []string
 }
 
-// Judge answers a tool call: the guards first, then deny, ask and allow rules, what
-// only reads, and ask. An answer of a guard or a deny rule is final.
+// Judge answers a tool call: deny, ask and allow rules, what only reads, and ask;
+// then the guards. The answer of a deny rule or a guard is final.
 func Judge(call ToolCall, set *Set, guards []Guard) Result {
-	for _, guard := range guards {
-		if v, ok := guard(call); ok && v.Decision != verdict.Allow {
-			return Result{Verdict: v}
-		}
-	}
 	s := set.about(call)
-	return Result{s.judge(), s.statements}
+	return Result{Guarded(s.judge(), call, guards), s.statements}
 }
 
 func (s *Set) about(call ToolCall) *subject {

@@ -1,6 +1,6 @@
 // Package rules judges the tool calls of an agent by the permission rules of
-// letta-code and Claude Code: guards first, then deny, ask and allow rules, then
-// what only reads, and ask for the rest. What a rule says of a shell command is
+// letta-code and Claude Code: deny, ask and allow rules, then what only reads, and ask
+// for the rest; guards can make any answer stricter. What a rule says of a shell command is
 // compared with the words of every simple command in it, never with its text.
 //
 // # Limits
@@ -66,7 +66,8 @@ type Set struct {
 	Facts readonly.Facts
 }
 
-// Guard is a check that no rule can overrule. Its answer counts if ok.
+// Guard is a check that no rule can overrule. Its answer counts if ok, and only
+// where it is stricter than what the rules say.
 type Guard func(ToolCall) (v verdict.Verdict, ok bool)
 
 // Result is the answer to a tool call.

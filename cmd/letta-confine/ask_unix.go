@@ -75,7 +75,7 @@ func (in *inputs) checkAnswerer(file string) error {
 		return fmt.Errorf("--answerer %q: %w", file, err)
 	}
 	for _, name := range []string{file, launch.Interpreter(file)} {
-		if name != "" && in.changes(canonicalOr(name)) {
+		if name != "" && in.canChange(canonicalOr(name)) {
 			return withHint(fmt.Errorf("--answerer %q can be changed by the command", name), "keep it outside what the policy makes writable")
 		}
 	}
@@ -99,14 +99,14 @@ func (in *inputs) ask(reason string) (outcome approval.Outcome, why, err error) 
 	if err != nil {
 		return "", nil, err
 	}
-	if in.log != nil {
-		if err := in.log.Asked(sessionlog.Event{ID: r.ID, ToolName: r.ToolName, CallID: r.CallID, Reason: r.Reason}); err != nil {
+	if in.kept != nil {
+		if err := in.kept.Asked(sessionlog.Event{ID: r.ID, ToolName: r.ToolName, CallID: r.CallID, Reason: r.Reason}); err != nil {
 			return "", nil, in.sessionError(err)
 		}
 	}
 	outcome, why = approval.Decide(approval.Policy(in.approval()), r, answerer)
-	if in.log != nil {
-		if err := in.log.Decided(string(outcome)); err != nil {
+	if in.kept != nil {
+		if err := in.kept.Decided(string(outcome)); err != nil {
 			return "", nil, in.sessionError(err)
 		}
 	}

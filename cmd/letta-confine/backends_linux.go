@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -75,6 +74,9 @@ func (in *inputs) bubblewrap() backend {
 	if abi > 0 {
 		b.ruleset = landlock.Inside(in.resolved, abi, in.opts.isolate, in.private)
 	}
+	if err := in.logs(&b.ruleset, abi); err != nil {
+		return fail(err)
+	}
 	return b
 }
 
@@ -90,7 +92,7 @@ func filtered(e policy.Enforcement) policy.Enforcement {
 // protect lists the files that decide what the next run may do.
 func (in *inputs) protect(helper bwrap.Helper) []bwrap.Protected {
 	list := []bwrap.Protected{{Path: helper.Path, ID: helper.ID}}
-	if self, err := os.Executable(); err == nil {
+	if self, err := ownProgram(); err == nil {
 		if info, err := (hostfs.FS{}).Lstat(self); err == nil && info.Kind == policy.File {
 			list = append(list, bwrap.Protected{Path: self, ID: info.ID})
 		}
@@ -109,7 +111,9 @@ func (in *inputs) landlock() backend {
 	if in.opts.byDefault {
 		hint = "use bubblewrap, or pass --isolate-processes=false --die-with-parent=false to go without what the profile brings"
 	}
-	if err := in.opts.kept(hint); err != nil {
+	if in.opts.supervise && !in.opts.isolate {
+		// The supervisor keeps the rest.
+	} else if err := in.opts.kept(hint); err != nil {
 		return backend{err: err}
 	}
 	abi, err := landlock.ABI()
@@ -133,10 +137,22 @@ func (in *inputs) landlock() backend {
 	if err != nil {
 		return backend{err: err}
 	}
+	if err := in.logs(&rs, abi); err != nil {
+		return backend{err: err}
+	}
 	return backend{
 		enforcement: filtered(in.open(rs.Enforcement)), skipped: rs.Skipped, warnings: in.changeable("Landlock"),
 		native: native{ruleset: rs, filter: harden.Options{Privileged: held != 0}},
 	}
+}
+
+// logs has a domain logged, where that was asked for.
+func (in *inputs) logs(rs *landlock.Ruleset, abi int) error {
+	if in.opts.auditDenials && abi < landlock.LogABI {
+		return withHint(fmt.Errorf("--audit-denials needs Landlock ABI %d, and this kernel has %d", landlock.LogABI, abi), "Linux 6.15 and later have it; or leave out --audit-denials")
+	}
+	rs.Log = in.opts.auditDenials
+	return nil
 }
 
 // landlockError explains why the kernel would not say which Landlock it has.

@@ -51,6 +51,7 @@ type backend struct {
 	enforcement policy.Enforcement
 	skipped     []policy.Root
 	warnings    []string
+	observed    bool // the launcher stays until the command ends
 
 	native                // what only this system's mechanisms need
 	profile seatbelt.Plan // Seatbelt's
@@ -60,8 +61,12 @@ type backend struct {
 func (m mechanism) ready(in *inputs) backend {
 	b := m.make(in)
 	b.mechanism = m
+	b.observed = m.name == "bwrap" && !in.opts.exec || m.name == "landlock" && in.opts.supervise
 	if b.err == nil {
 		b.enforcement.Limits = append(b.enforcement.Limits, in.limits...)
+		if in.opts.watches() {
+			b.enforcement.Limits = append(b.enforcement.Limits, "stderr-piped")
+		}
 		if in.openGit && m.name != "landlock" { // which lets nothing be made beside what is kept
 			b.enforcement.Limits = append(b.enforcement.Limits, "git-commondir")
 		}
@@ -177,7 +182,8 @@ func (o *options) kept(hint string) error {
 		{"--isolate-processes", o.isolate},
 		{"--die-with-parent", o.dieWithParent},
 		{"--new-session", o.newSession},
-		{"--widen-on-denial", o.widenOnDenial},
+		{"--supervise", o.supervise},
+		{"--audit-denials", o.auditDenials && runtime.GOOS != "linux"},
 	} {
 		if f.asked {
 			return withHint(fmt.Errorf("it cannot keep %s, because nothing of the launcher stays beside the command", f.name), hint)
@@ -185,6 +191,9 @@ func (o *options) kept(hint string) error {
 	}
 	return nil
 }
+
+// watches reports whether the command's standard error is read on its way.
+func (o *options) watches() bool { return o.failOnDenial > 0 || o.annotate != "" || o.widenOnDenial }
 
 // changeable warns of the launcher's inputs that the policy lets the command
 // change, for a mechanism that cannot keep them.
@@ -198,7 +207,7 @@ func (in *inputs) changeable(mechanism string) (warnings []string) {
 		return warnings // the gap "deferred" says it, of every program on the host
 	}
 	// A user's launcher lies where that user cannot write, as a rule.
-	if self, err := os.Executable(); err == nil && in.resolved.Decide(self).Access == policy.ReadWrite && hostfs.CanReplace(self) {
+	if self, err := ownProgram(); err == nil && in.resolved.Decide(self).Access == policy.ReadWrite && hostfs.CanReplace(self) {
 		warnings = append(warnings, fmt.Sprintf("the launcher %q can be changed by the command, and %s alone cannot prevent it", self, mechanism))
 	}
 	return warnings

@@ -55,10 +55,10 @@ func (in *inputs) caches(p *policy.Policy) error {
 
 // hostCaches are the user's own cache directories, canonical.
 func (in *inputs) hostCaches() []string {
-	home, _ := launch.Getenv(in.env, "HOME")
+	home := in.getenv("HOME")
 	var dirs []string
 	for _, v := range cacheVars {
-		dir, _ := launch.Getenv(in.env, v.name)
+		dir := in.getenv(v.name)
 		if dir == "" && home != "" {
 			dir = home + "/" + v.usual
 		}
@@ -73,9 +73,9 @@ func (in *inputs) hostCaches() []string {
 // directory that the command starts in. It lies in the user's cache directory,
 // where no other confined workspace can write.
 func (in *inputs) cacheFolder() (string, error) {
-	dir, _ := launch.Getenv(in.env, "XDG_CACHE_HOME")
+	dir := in.getenv("XDG_CACHE_HOME")
 	if dir == "" {
-		if home, _ := launch.Getenv(in.env, "HOME"); home != "" {
+		if home := in.getenv("HOME"); home != "" {
 			dir = home + "/.cache"
 		}
 	}

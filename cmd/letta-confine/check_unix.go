@@ -4,8 +4,9 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
@@ -23,19 +24,19 @@ func (in *inputs) check() error {
 	}
 	for _, l := range in.resolved.Layers() {
 		if root := l.Root; in.opts.missingDenied == "refuse" && root.Kind == policy.Missing && root.Creatable && l.Access != policy.ReadWrite {
-			return withHint(fmt.Errorf("%s %q is not there", root.List, root.Given), "create it first, or pass --missing-denied create")
+			return withHint(fmt.Errorf("%s is not there", in.called(root)), "create it first, or pass --missing-denied create")
 		}
 	}
 	for _, f := range in.files {
 		if root := in.listedWritable(f.path); root != nil {
-			return withHint(fmt.Errorf("%s %q can be changed by the command, being inside %s %q", f.flag, f.given, root.List, root.Given),
+			return withHint(fmt.Errorf("%s %q can be changed by the command, being inside %s", f.flag, f.given, in.called(*root)),
 				"keep it elsewhere, or pass it as an open descriptor: "+f.flag+" fd:N")
 		}
 	}
-	self, err := os.Executable()
+	self, err := ownProgram()
 	if err == nil {
 		if root := in.listedWritable(self); root != nil {
-			return withHint(fmt.Errorf("the launcher %q can be changed by the command, being inside %s %q", self, root.List, root.Given),
+			return withHint(fmt.Errorf("the launcher %q can be changed by the command, being inside %s", self, in.called(*root)),
 				"install the launcher outside what the policy makes writable")
 		}
 	}
@@ -69,6 +70,27 @@ func (in *inputs) checkCommand(argv []string) error {
 		}
 	}
 	return hidden // or nil: the command is not there, and its own start will say so
+}
+
+// noteRights adds a warning where the command is a program that would get the rights
+// of another user or group without us, such as sudo.
+func (in *inputs) noteRights() {
+	if in.opts.quiet || !in.resolved.Restricts() {
+		return
+	}
+	file, err := launch.LookPath(in.opts.args[0], in.env)
+	if err != nil {
+		return // the command's own start will say it
+	}
+	var st unix.Stat_t
+	if unix.Stat(file, &st) != nil {
+		return
+	}
+	user := st.Mode&unix.S_ISUID != 0 && int(st.Uid) != unix.Geteuid()
+	group := st.Mode&unix.S_ISGID != 0 && st.Mode&0o010 != 0 && int(st.Gid) != unix.Getegid()
+	if user || group {
+		in.notes = append(in.notes, fmt.Sprintf("command %q: %s", in.opts.args[0], noRights))
+	}
 }
 
 func (in *inputs) denies() bool {

@@ -9,7 +9,7 @@ import (
 
 // subcommands are the words that dispatch, and main before it, know in the place of
 // the first flag.
-var subcommands = []string{"approve", "bwrap-argv", "check", "completion", "doctor", "explain", "help", "landlock-run", "plan", "preset", "probe", "version"}
+var subcommands = []string{"approve", "bwrap-argv", "check", "completion", "credentials", "doctor", "explain", "help", "landlock-run", "plan", "preset", "probe", "version"}
 
 // completion prints a script that completes the command line in a shell. The
 // scripts are written from the table of flags when they are asked for: each flag
@@ -41,6 +41,35 @@ func (f flag) takesPath() bool {
 	return strings.HasPrefix(after, "FILE") || strings.HasPrefix(after, "PATH") || strings.HasPrefix(after, "DIR")
 }
 
+// checkKind is a word of check, with the flags of its own as they are written, those
+// that take a value with "=".
+type checkKind struct {
+	word, flags string
+	run         bool // it takes a run's flags too
+}
+
+// checkKinds are what check knows. The kinds are in the companion, so the launcher
+// cannot ask them; a test does.
+var checkKinds = []checkKind{
+	{"commit", "--allow-list= --git-dir= --gitleaks-config= --index= --json --print-hook --repo=", false},
+	{"hook", "--disable-memory-guard --on-ask= --protocol= --restrict= --rewrite= --settings=", true},
+	{"path", "--disable-memory-guard --json --tool= --write", true},
+	{"rules", "--allow= --ask= --ask-order= --deny= --json --list-tools --mode= --restrict= --root= --rules-dialect= --settings= --shell= --tool=", false},
+	{"secrets", "--allow-list= --gitleaks-config= --json --text=", false},
+	{"shell", "--json --root= --shell= --writable=", false},
+}
+
+// kindWords are the words of check, or those with flags of their own alone.
+func kindWords(all bool) string {
+	var words []string
+	for _, k := range checkKinds {
+		if all || !k.run {
+			words = append(words, k.word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // flagWords are all flags as they are written.
 func flagWords() string {
 	words := []string{"--help"}
@@ -57,7 +86,10 @@ func flagWords() string {
 // own, after "=".
 func bashCompletion() string {
 	var takes []string
-	var cases strings.Builder
+	var cases, kinds strings.Builder
+	for _, k := range checkKinds {
+		fmt.Fprintf(&kinds, "\t\t%s) own='%s' ;;\n", k.word, strings.ReplaceAll(k.flags, "=", ""))
+	}
 	for _, f := range flags {
 		if f.bool {
 			continue
@@ -70,7 +102,7 @@ func bashCompletion() string {
 	all := strings.Join(takes, "|")
 	return `# bash completion of letta-confine: source <(letta-confine completion bash)
 _letta_confine() {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= i
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= own= i
 	COMPREPLY=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
@@ -93,11 +125,24 @@ _letta_confine() {
 	elif [[ $prev == = ]]; then
 		prev=${COMP_WORDS[COMP_CWORD-2]}
 	fi
+	if [[ ${COMP_WORDS[1]} == check ]] && ((COMP_CWORD > 2)); then
+		case ${COMP_WORDS[2]} in
+` + kinds.String() + `		esac
+	fi
+	case ${COMP_WORDS[2]-} in
+	` + strings.ReplaceAll(kindWords(false), " ", "|") + `)
+		if [[ $own ]]; then
+			[[ $cur == -* ]] && COMPREPLY=($(compgen -W "$own" -- "$cur"))
+			return
+		fi
+		;;
+	esac
 	case $prev in
 ` + cases.String() + `	` + all + `) ;;
 	completion) words='bash zsh fish' ;;
+	check) words='` + kindWords(true) + `' ;;
 	*)
-		words='` + flagWords() + `'
+		words="$own ` + flagWords() + `"
 		if ((COMP_CWORD == 1)); then
 			words="$words ` + strings.Join(subcommands, " ") + `"
 		elif [[ $cur != -* ]]; then
@@ -112,7 +157,20 @@ complete -o default -F _letta_confine letta-confine
 }
 
 func zshCompletion() string {
-	var specs strings.Builder
+	var specs, kinds strings.Builder
+	for _, k := range checkKinds {
+		list := "specs=("
+		if k.run {
+			list = "specs+=("
+		}
+		for word := range strings.FieldsSeq(k.flags) {
+			if strings.HasSuffix(word, "=") {
+				word += ":value:_files"
+			}
+			list += fmt.Sprintf(" '*%s'", word)
+		}
+		fmt.Fprintf(&kinds, "\t\t%s) %s ) ;;\n", k.word, list)
+	}
 	for _, f := range flags {
 		switch words := f.words(); {
 		case f.bool:
@@ -146,6 +204,14 @@ _letta-confine() {
 		compadd bash zsh fish
 		return
 	fi
+	if [[ $words[2] == check ]]; then
+		if (( CURRENT == 3 )); then
+			compadd ` + kindWords(true) + `
+			return
+		fi
+		case $words[3] in
+` + kinds.String() + `		esac
+	fi
 	_arguments $specs '*:path:_files'
 }
 if [[ $funcstack[1] == _letta-confine ]]; then
@@ -162,6 +228,13 @@ func fishCompletion() string {
 function __letta_confine_own
 	not contains -- -- (commandline -opc)
 end
+function __letta_confine_check
+	set -l words (commandline -opc)
+	test (count $words) -ge 3 -a "$words[2]" = check; and contains -- $words[3] $argv
+end
+function __letta_confine_run
+	__letta_confine_own; and not __letta_confine_check ` + kindWords(false) + `
+end
 function __letta_confine_command
 	set -l words (commandline -opc) (commandline -ct)
 	set -e words[1..(contains -i -- -- $words)]
@@ -169,7 +242,14 @@ function __letta_confine_command
 end
 complete -c letta-confine -n 'not __letta_confine_own' -x -a '(__letta_confine_command)'
 `)
-	const line = "complete -c letta-confine -n __letta_confine_own"
+	const line = "complete -c letta-confine -n __letta_confine_run"
+	s.WriteString("complete -c letta-confine -n 'test (count (commandline -opc)) -eq 2; and __fish_seen_subcommand_from check' -f -a '" + kindWords(true) + "'\n")
+	for _, k := range checkKinds {
+		for word := range strings.FieldsSeq(k.flags) {
+			name, value := strings.CutSuffix(strings.TrimPrefix(word, "--"), "=")
+			fmt.Fprintf(&s, "complete -c letta-confine -n '__letta_confine_check %s' -l %s%s\n", k.word, name, map[bool]string{true: " -r -F"}[value])
+		}
+	}
 	fmt.Fprintf(&s, "complete -c letta-confine -n __fish_use_subcommand -a '%s'\n", strings.Join(subcommands, " "))
 	s.WriteString("complete -c letta-confine -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n")
 	s.WriteString(line + " -l help\n")

@@ -3,16 +3,21 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // dispatched returns the words that dispatch compares the first word with.
@@ -119,6 +124,13 @@ func TestBashCompletes(t *testing.T) {
 		{[]string{"completion", ""}, []string{"bash", "zsh", "fish"}},
 		{[]string{"--"}, all},
 		{[]string{"plan", "--"}, all},
+		{[]string{"check", ""}, kinds(t)},
+		{[]string{"check", "rules", "--mo"}, []string{"--mode"}},
+		{[]string{"check", "rules", "--back"}, nil},
+		{[]string{"check", "rules", "--mode", ""}, nil}, // no mode of a run's
+		{[]string{"check", "path", "--wr"}, []string{"--write", "--writable"}},
+		{[]string{"check", "path", "--backend", "l"}, []string{"landlock"}},
+		{[]string{"check", "hook", "--rew"}, []string{"--rewrite"}},
 	}
 	for _, test := range tests {
 		if got := complete(t, test.words...); !slices.Equal(got, test.want) {
@@ -149,6 +161,11 @@ func TestFishCompletes(t *testing.T) {
 		"letta-confine comp":                           "completion",
 		"letta-confine completion ":                    "bash fish zsh",
 		"letta-confine plan --back":                    "--backend",
+		"letta-confine check sh":                       "shell",
+		"letta-confine check rules --mo":               "--mode",
+		"letta-confine check rules --back":             "",
+		"letta-confine check path --wri":               "--writable --write",
+		"letta-confine --wri":                          "--writable",
 		"letta-confine --quiet -- --back":              "",
 		"letta-confine --quiet -- letta-confine comp":  "completion",
 		"letta-confine --deny x -- letta-confine --ba": "--backend --base-writable",
@@ -219,5 +236,115 @@ func TestFlagWords(t *testing.T) {
 		if got := flags[i].words(); !slices.Equal(got, want) {
 			t.Errorf("--%s takes %q, want %q", name, got, want)
 		}
+	}
+}
+
+// zsh completes in a terminal of its own alone. It ends once it shows what is wanted.
+func TestZshCompletes(t *testing.T) {
+	need(t, "zsh")
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/_letta-confine", []byte(zshCompletion()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const driver = `zmodload zsh/zpty
+zpty z "TERM=dumb zsh -f -i"
+zpty -w z "PS1=; fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -D; LISTMAX=1000; print rea''dy"
+zpty -r -m z said "*ready*"
+for line want in "${@:2}"; do
+	print -r -- "$line"
+	zpty -w -n z "$line"$'\t'
+	zpty -r -m z said "*$~want*"
+	zpty -w -n z $'\C-u'
+done`
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	run := exec.CommandContext(ctx, "zsh", "-f", "-c", driver, "zsh", dir,
+		"letta-confine --back", "--backend=",
+		"letta-confine --backend=", "bwrap*landlock",
+		"letta-confine completion ", "bash*fish*zsh",
+		"letta-confine check ", "commit*hook*path*rules*secrets*shell",
+		"letta-confine check rules --mo", "--mode=",
+		"letta-confine check path --disabl", "--disable-memory-guard",
+		"letta-confine check shell --", "--json*--root*--shell*--writable")
+	run.Dir = dir
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Errorf("zsh does not complete the last of these as it should: %v\n%s", err, out)
+	}
+}
+
+// kinds are the words that check itself says it knows.
+func kinds(t *testing.T) []string {
+	t.Helper()
+	out, _ := exec.Command(launcher(t), "check").CombinedOutput()
+	_, after, ok := strings.Cut(string(out), "want ")
+	line, _, _ := strings.Cut(after, "\n")
+	if !ok {
+		t.Fatalf("check says %q", out)
+	}
+	return strings.Split(line, ", ")
+}
+
+// The flags of each kind of check are the same in its own help, its manual and the
+// completions; the kind takes each; and no source defines another.
+func TestEveryFlagOfACheck(t *testing.T) {
+	const page = "letta-confine-check.1"
+	tags, _ := manPage(t, page)
+	var words, known []string
+	for _, k := range checkKinds {
+		words = append(words, k.word)
+		out, err := exec.Command(launcher(t), "check", k.word, "--help").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		help := map[string]string{} // each flag's values
+		for _, m := range flagLine.FindAllStringSubmatch(string(out), -1) {
+			help["--"+m[1]] = cmp.Or(help["--"+m[1]], strings.TrimSpace(m[2]))
+		}
+		var manual []string
+		for _, tag := range tags["CHECK "+strings.ToUpper(k.word)] {
+			name, value, _ := strings.Cut(tag, " ")
+			manual = append(manual, name)
+			if (strings.TrimSpace(value) == "") != (help[name] == "") {
+				t.Errorf("%s gives %s of check %s the value %q, and its help %q", page, name, k.word, value, help[name])
+			}
+		}
+		same(t, page, "flag of check "+k.word, manual, slices.Collect(maps.Keys(help)))
+		var completed []string
+		for word := range strings.FieldsSeq(k.flags) {
+			name, takes := strings.CutSuffix(word, "=")
+			completed = append(completed, name)
+			args := []string{"check", k.word, name, "--help"}
+			if takes {
+				first, _, _ := strings.Cut(help[name], "|")
+				args = []string{"check", k.word, name, first, "--help"}
+			}
+			if text, err := exec.Command(launcher(t), args...).CombinedOutput(); err != nil || string(text) != string(out) {
+				t.Errorf("%q: %v, %s", args, err, text)
+			}
+			if takes != (help[name] != "") {
+				t.Errorf("the completions say that %s of check %s takes a value: %v", name, k.word, takes)
+			}
+		}
+		same(t, "the completions", "flag of check "+k.word, completed, manual)
+		known = append(known, completed...)
+	}
+	if slices.Sort(words); !slices.Equal(words, kinds(t)) {
+		t.Errorf("checkKinds are %q, and check knows %q", words, kinds(t))
+	}
+	defined := regexp.MustCompile(`\{"([a-z-]+)", (?:true|false), |\.(?:String|Bool)(?:Var)?\((?:&[a-zA-Z.]+, )?"([a-z-]+)"`)
+	seen := 0
+	for _, src := range sources(t, ".") {
+		if !strings.HasPrefix(src.name, "judge_") {
+			continue
+		}
+		for _, m := range defined.FindAllStringSubmatch(src.text, -1) {
+			seen++
+			if name := "--" + cmp.Or(m[1], m[2]); !slices.Contains(known, name) {
+				t.Errorf("%s defines %s, which is documented nowhere", src.name, name)
+			}
+		}
+	}
+	if seen < 25 {
+		t.Errorf("found %d definitions of flags in judge_*.go: the pattern is out of date", seen)
 	}
 }

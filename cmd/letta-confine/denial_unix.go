@@ -51,6 +51,16 @@ type complained struct {
 	Errno denial.Errno `json:"errno"`
 }
 
+// rightsJSON is a line in which a program says that it lacks its owner's rights.
+type rightsJSON struct {
+	Line int    `json:"line"`
+	Text string `json:"text"`
+	Why  string `json:"why"`
+}
+
+// noRights is why, and what to do instead.
+const noRights = "in a sandbox no program gains the rights of its owner (no_new_privs), whatever the policy; start the launcher with those rights instead: sudo letta-confine ..."
+
 // want answers for one operation on a canonical path.
 func (in *inputs) want(p string, op denial.Op) *wanted {
 	w := &wanted{For: op, Allowed: true}
@@ -139,6 +149,12 @@ func (in *inputs) explainStderr() error {
 		return err
 	}
 	var all []explanation
+	var rights []rightsJSON
+	if backend == "bwrap" || backend == "landlock" {
+		for _, l := range denial.Rights(string(text)) {
+			rights = append(rights, rightsJSON{l.Number, l.Text, noRights})
+		}
+	}
 	if backend != "" {
 		for _, c := range denial.Judge(in.resolved, backend, in.cwd, host{}, denial.Scan(string(text))) {
 			e, err := in.explainPath(c.Path)
@@ -164,13 +180,19 @@ func (in *inputs) explainStderr() error {
 		if reason != "" {
 			out["reason"] = reason
 		}
+		if rights != nil {
+			out["rights"] = rights
+		}
 		return printJSON(out)
 	}
 	for _, e := range all {
 		fmt.Printf("line %d: %q: %s of %s\n", e.Said.Line, e.Said.Text, e.Said.Errno, backend)
 		e.print()
 	}
-	if len(all) == 0 {
+	for _, r := range rights {
+		fmt.Printf("line %d: %q: %s\n", r.Line, r.Text, r.Why)
+	}
+	if len(all)+len(rights) == 0 {
 		fmt.Println("not this sandbox: " + reason)
 	}
 	return nil

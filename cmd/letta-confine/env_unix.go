@@ -11,7 +11,7 @@ import (
 )
 
 // environment makes in.env the command's: without what --scrub-env drops, with what
-// --env gives, and without letta-code's sentinel, which only a confined run sets.
+// --credential and --env give, and without letta-code's sentinel, which only a confined run sets.
 //
 // It comes after everything that reads a variable: what the policy is made from is
 // the caller's environment, not the command's.
@@ -20,6 +20,12 @@ func (in *inputs) environment() {
 	in.sentinel, _ = launch.Getenv(in.env, sentinel)
 	if o.scrubEnv {
 		in.env, in.about.Scrubbed = launch.Scrub{Keep: o.keepEnv}.Apply(in.env)
+	}
+	for _, c := range in.secrets {
+		in.env = launch.Unsetenv(in.env, c.Ref) // the command has it under the name that was asked for
+	}
+	for _, c := range in.secrets {
+		in.env = launch.Setenv(in.env, c.Name, c.value)
 	}
 	for _, entry := range o.setEnv {
 		name, value, given := strings.Cut(entry, "=")

@@ -18,7 +18,8 @@ type explanation struct {
 	Write    bool          `json:"write"`
 	Root     *rootJSON     `json:"root"` // null: the default decided
 	Default  string        `json:"default,omitempty"`
-	AliasOf  string        `json:"aliasOf,omitempty"` // the root whose other place the deciding one is
+	AliasOf  string        `json:"aliasOf,omitempty"`  // the root whose other place the deciding one is
+	Implicit string        `json:"implicit,omitempty"` // why the deciding root is there, which nobody listed
 	Hint     string        `json:"hint,omitempty"`
 	Access   policy.Access `json:"-"`
 	*wanted
@@ -49,6 +50,12 @@ func explain(args []string) (int, error) {
 	if len(o.args) == 0 && !o.risks && o.stderr == "" {
 		return 0, usageError("explain needs a path")
 	}
+	if o.self {
+		if o.stderr != "" || o.risks {
+			return 0, usageError("explain --self takes paths, and neither --stderr nor --risks")
+		}
+		return 0, o.explainSelf()
+	}
 	in, err := gather(o)
 	if err != nil {
 		return 0, err
@@ -73,10 +80,16 @@ func explain(args []string) (int, error) {
 	}
 	if o.json {
 		out := map[string]any{"schema": schemaVersion, "paths": all}
+		if len(in.hidden) > 0 {
+			out["implicit"] = in.hidden
+		}
 		if o.risks {
 			out["risks"] = risks
 		}
 		return 0, printJSON(out)
+	}
+	for _, h := range in.hidden {
+		fmt.Printf("implicit denied root %q: %s\n", h.Path, h.Why)
 	}
 	for _, e := range all {
 		e.print()
@@ -117,6 +130,7 @@ func (in *inputs) explainPath(given string) (explanation, error) {
 	} else {
 		e.AliasOf = in.aliasOf[d.Root.Path]
 		e.Root = jsonOf(d.Root)
+		e.Implicit = in.implicit(d.Root.Path)
 	}
 	switch {
 	case in.hides(d):
@@ -154,6 +168,9 @@ func (e explanation) text() string {
 	}
 	if e.AliasOf != "" {
 		return s + fmt.Sprintf(", by %s[%d] %q, where %q is mounted too", e.Root.List, e.Root.Index, e.Root.Given, e.AliasOf)
+	}
+	if e.Implicit != "" {
+		return s + fmt.Sprintf(", by an implicit denied root: %s", e.Implicit)
 	}
 	return s + ", by " + e.Root.String()
 }

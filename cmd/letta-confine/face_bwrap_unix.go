@@ -32,7 +32,7 @@ func bwrapArgv(args []string) int {
 }
 
 // bwrapFaceFlags are the launcher's own flags that may come before bubblewrap's.
-var bwrapFaceFlags = []string{"backend", "bwrap", "deny", "env", "keep-env", "report", "require", "scrub-env"}
+var bwrapFaceFlags = []string{"backend", "bwrap", "credential", "deny", "env", "keep-env", "report", "require", "scrub-env"}
 
 func parseBwrapArgv(args []string) (*options, error) {
 	o := defaults()

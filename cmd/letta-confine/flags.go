@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/letta-confine/letta-confine/denial"
+	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/landlock"
 	"github.com/letta-confine/letta-confine/policy"
@@ -27,7 +26,7 @@ type options struct {
 	who                                            profile.Flags // what the profile is about; its Workspace is the mode's too
 	mode, preset, defaultMode                      string
 	scrubEnv                                       bool
-	keepEnv, setEnv                                []string
+	keepEnv, setEnv, credentials                   []string
 	honorLettaDefault, printPolicy                 bool
 	tmpdir                                         string
 	noTmpdir                                       bool
@@ -38,36 +37,42 @@ type options struct {
 
 	caches, backend, prefer, require, onUnavailable, missingDenied string
 
-	protect, protectGit, gitWorktree                          []string
-	isolate, newSession, dieWithParent, selfTest, exec, risks bool
-	bwrap, chdir, report, wish, stderr                        string
-	allowOverDenial, createWritable, quiet, json, bareWord    bool
-	maxSiblings                                               int
-	keepFDs                                                   []int
-	probeTimeout, answerTimeout                               time.Duration
-	approval, answerer, sessionLog, tool, callID              string
-	widen, justification                                      string
-	widenOnDenial                                             bool
-	args                                                      []string
-	given                                                     [][2]string // every flag as it was given
-}
+	supervise, auditDenials                                         bool
+	failOnDenial                                                    int    // a status, or 0
+	annotate                                                        string // github
+	protect, protectGit, gitWorktree                                []string
+	isolate, newSession, dieWithParent, selfTest, exec, risks, self bool
+	bwrap, chdir, report, wish, stderr, auditLog                    string
+	allowOverDenial, createWritable, quiet, json, bareWord          bool
+	maxSiblings                                                     int
+	keepFDs                                                         []int
+	probeTimeout, answerTimeout                                     time.Duration
+	approval, answerer, sessionLog, tool, callID                    string
+	widen, justification                                            string
+	widenOnDenial                                                   bool
+	args                                                            []string
+	given                                                           [][2]string // every flag as it was given
 
-// value makes a function a flag. One small type serves every flag: what pflag
-// costs at each start grows with the flags that are made (docs/decisions/0003).
-type value struct {
-	set  func(string) error
-	text string // the default, for pflag
+	execArgv  bool              // of plan alone
+	checkPlan string            // likewise
+	recorded  map[string]string // policies of a plan that is checked, which can be read once only
 }
-
-func (v *value) Set(s string) error { return v.set(s) }
-func (v *value) String() string     { return v.text }
-func (v *value) Type() string       { return "" }
 
 // flag is one flag of the command line.
 type flag struct {
 	name string
 	bool bool
 	set  func(o *options, s string) error
+}
+
+func (f *flag) takes() flagset.Takes {
+	switch {
+	case f == nil:
+		return flagset.Unknown
+	case f.bool:
+		return flagset.Nothing
+	}
+	return flagset.Value
 }
 
 // flags are all flags; usage.go describes them in this order. Their functions
@@ -96,11 +101,14 @@ var flags = []flag{
 		}
 		return errors.New("want tty, fd:N or the absolute path of a program")
 	}},
-	{"answer-timeout", false, func(o *options, s string) error { return duration(&o.answerTimeout, s) }},
+	{"answer-timeout", false, func(o *options, s string) error { return timeOf(&o.answerTimeout, s) }},
 	{"widen", false, func(o *options, s string) error { return oneOf(&o.widen, s, workspaceWrite, danger) }},
 	{"justification", false, func(o *options, s string) error { return text(&o.justification, strings.TrimSpace(s)) }},
-	{"widen-on-denial", true, func(o *options, s string) error { return boolean(&o.widenOnDenial, s) }},
-	{"tool", false, func(o *options, s string) error { return text(&o.tool, s) }},
+	{"widen-on-denial", true, func(o *options, s string) error {
+		o.supervise = true // who sees the denial
+		return boolean(&o.widenOnDenial, s)
+	}},
+	{"tool-name", false, func(o *options, s string) error { return text(&o.tool, s) }},
 	{"call-id", false, func(o *options, s string) error { return text(&o.callID, s) }},
 	{"profile", false, func(o *options, s string) error { return oneOf(&o.profile, s, profile.Names()...) }},
 	{"agent-id", false, func(o *options, s string) error { return text(&o.who.AgentID, s) }},
@@ -145,6 +153,7 @@ var flags = []flag{
 		o.setEnv = append(o.setEnv, s)
 		return nil
 	}},
+	{"credential", false, func(o *options, s string) error { o.credentials = append(o.credentials, s); return nil }},
 	{"keep-fd", false, func(o *options, s string) error {
 		fd, err := number(s, 1<<20)
 		if err == nil && fd <= 2 {
@@ -156,16 +165,25 @@ var flags = []flag{
 	{"new-session", true, func(o *options, s string) error { return boolean(&o.newSession, s) }},
 	{"isolate-processes", true, func(o *options, s string) error { o.isolateGiven = true; return boolean(&o.isolate, s) }},
 	{"die-with-parent", true, func(o *options, s string) error { o.dieGiven = true; return boolean(&o.dieWithParent, s) }},
+	{"supervise", true, func(o *options, s string) error { return boolean(&o.supervise, s) }},
 	{"exec", true, func(o *options, s string) error { return boolean(&o.exec, s) }},
 	{"print-policy", true, func(o *options, s string) error { return boolean(&o.printPolicy, s) }},
 	{"report", false, func(o *options, s string) error { return text(&o.report, s) }},
+	{"audit-log", false, func(o *options, s string) error { return text(&o.auditLog, s) }},
+	{"fail-on-denial", true, func(o *options, s string) error { return o.failWith(s) }},
+	{"audit-denials", true, func(o *options, s string) error { return boolean(&o.auditDenials, s) }},
+	{"annotate", false, func(o *options, s string) error {
+		o.supervise = true
+		return oneOf(&o.annotate, s, "github")
+	}},
 	{"quiet", true, func(o *options, s string) error { return boolean(&o.quiet, s) }},
 	{"for", false, func(o *options, s string) error { return oneOf(&o.wish, s, denial.Ops()...) }},
 	{"stderr", false, func(o *options, s string) error { return text(&o.stderr, s) }},
 	{"error-format", false, func(_ *options, s string) error { return oneOf(new(string), s, errorText, errorJSON) }},
 	{"risks", true, func(o *options, s string) error { return boolean(&o.risks, s) }},
+	{"self", true, func(o *options, s string) error { return boolean(&o.self, s) }},
 	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},
-	{"probe-timeout", false, func(o *options, s string) error { return duration(&o.probeTimeout, s) }},
+	{"probe-timeout", false, func(o *options, s string) error { return timeOf(&o.probeTimeout, s) }},
 	{"json", true, func(o *options, s string) error { return boolean(&o.json, s) }},
 }
 
@@ -192,7 +210,7 @@ func boolean(at *bool, s string) (err error) {
 	return nil
 }
 
-func duration(at *time.Duration, s string) (err error) {
+func timeOf(at *time.Duration, s string) (err error) {
 	if *at, err = time.ParseDuration(s); err != nil || *at <= 0 {
 		return errors.New("want a time such as 5s")
 	}
@@ -220,6 +238,27 @@ func oneOf(at *string, s string, words ...string) error {
 	return nil
 }
 
+// defaultDenial is the status of --fail-on-denial: EX_NOPERM of sysexits.h.
+const defaultDenial = 77
+
+// failWith takes the status for a run that was denied something.
+func (o *options) failWith(s string) (err error) {
+	switch s {
+	case "true":
+		o.failOnDenial = defaultDenial
+	case "false":
+		o.failOnDenial = 0
+		return nil
+	default:
+		o.failOnDenial, err = number(s, 255)
+		if err != nil || o.failOnDenial == 0 || o.failOnDenial >= launch.ExitFailure && o.failOnDenial <= launch.ExitNotFound {
+			return errors.New("want a status from 1 to 255, but none of 125, 126 and 127, which say that the command did not run")
+		}
+	}
+	o.supervise = true
+	return nil
+}
+
 func number(s string, most int) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 || n > most {
@@ -241,42 +280,39 @@ func defaults() *options {
 // those that only one face has.
 func parse(args []string, more ...flag) (*options, error) {
 	o := defaults()
-	set := pflag.NewFlagSet("letta-confine", pflag.ContinueOnError)
-	set.SetInterspersed(false)
-	set.Usage = func() {} // run prints the usage; pflag would add its own
-	var refused error
-	for _, f := range slices.Concat(flags, more) {
-		flag := set.VarPF(&value{set: func(s string) error {
-			// pflag wraps errors as text: keep the first, which may have a hint.
-			err := f.set(o, s)
-			o.given = append(o.given, [2]string{f.name, s})
-			if err != nil && refused == nil {
-				refused = err
-				if _, ok := errors.AsType[*policy.RootError](err); !ok {
-					refused = fmt.Errorf("--%s %q: %w", f.name, s, err)
+	find := func(name string) *flag {
+		for _, list := range [][]flag{flags, more} {
+			for i := range list {
+				if list[i].name == name {
+					return &list[i]
 				}
 			}
-			return err
-		}}, f.name, "", "")
-		if f.bool {
-			flag.NoOptDefVal = "true"
+		}
+		return nil
+	}
+	words, dash, err := flagset.Parse(args,
+		func(name string) flagset.Takes { return find(name).takes() },
+		func(name, value string) error {
+			o.given = append(o.given, [2]string{name, value})
+			return find(name).set(o, value)
+		})
+	if refused, ok := errors.AsType[*flagset.ValueError](err); ok {
+		err = refused.Err
+		if _, ok := errors.AsType[*policy.RootError](err); !ok {
+			err = fmt.Errorf("--%s %q: %w", refused.Name, refused.Value, err)
+		}
+		if hintOf(err) != "" {
+			return nil, err
 		}
 	}
-	err := set.Parse(args)
 	switch {
-	case refused != nil && hintOf(refused) != "":
-		return nil, refused
-	case refused != nil:
-		return nil, usageError(refused.Error())
-	case errors.Is(err, pflag.ErrHelp):
+	case errors.Is(err, flagset.ErrHelp):
 		return nil, err
 	case err != nil:
 		return nil, usageError(err.Error())
 	}
-	o.args = set.Args()
-	if len(o.args) > 0 && set.ArgsLenAtDash() != 0 {
-		o.bareWord = true
-	}
+	o.args = words
+	o.bareWord = len(words) > 0 && !dash
 	return o, nil
 }
 
@@ -302,17 +338,26 @@ func parseRun(args []string) (*options, error) {
 // parseCommand is parse for the faces that run a command.
 func parseCommand(args []string) (*options, error) {
 	o, err := parse(args)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = o.checkArgs()
+	}
+	if err != nil {
 		return nil, err
-	case o.bareWord:
-		return nil, usageError(fmt.Sprintf("write -- before the command %q", o.args[0]))
-	case len(o.args) == 0:
-		return nil, usageError("no command")
-	case o.args[0] == "":
-		return nil, usageError("the command is empty")
 	}
 	return o, nil
+}
+
+// checkArgs refuses what is no command line with a command.
+func (o *options) checkArgs() error {
+	switch {
+	case o.bareWord:
+		return usageError(fmt.Sprintf("write -- before the command %q", o.args[0]))
+	case len(o.args) == 0:
+		return usageError("no command")
+	case o.args[0] == "":
+		return usageError("the command is empty")
+	}
+	return nil
 }
 
 // hasPolicy reports whether the command line says anything about roots.

@@ -201,7 +201,7 @@ func (in *inputs) worktrees(p *policy.Policy) error {
 	if len(in.opts.gitWorktree) == 0 {
 		return nil
 	}
-	rest, err := policy.Resolve(*p, hostfs.FS{})
+	rest, err := in.resolveOf(*p)
 	if err != nil {
 		return err
 	}

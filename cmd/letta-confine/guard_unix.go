@@ -22,7 +22,7 @@ func (in *inputs) guard(p *policy.Policy) error {
 	if len(in.opts.protect) == 0 && len(in.opts.protectGit) == 0 && len(in.granted) == 0 {
 		return nil
 	}
-	rest, err := policy.Resolve(*p, hostfs.FS{})
+	rest, err := in.resolveOf(*p)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ var errHelper = errors.New("can be changed by the command")
 func (in *inputs) checkHelper(bwrapPath string) error {
 	for _, path := range append([]string{bwrapPath}, helperPaths...) {
 		if root := in.listedWritable(canonicalOr(path)); root != nil {
-			return fmt.Errorf("%q %w, being inside %s %q", path, errHelper, root.List, root.Given)
+			return fmt.Errorf("%q %w, being inside %s", path, errHelper, in.called(*root))
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,8 +34,15 @@ type inputs struct {
 	policy   policy.Policy // all sources together
 	resolved policy.Resolved
 
-	implied []string    // roots that the caller did not list
-	files   []inputFile // policy files, which the command must not change
+	implied    []string    // roots that the caller did not list
+	files      []inputFile // policy files, which the command must not change
+	unresolved bool        // there is no policy: reading or resolving it failed
+	once       [][2]string // policies that were not files: what --policy said, and the text
+	asked      []string    // variables that the policy was made from
+
+	written []inputFile // what the launcher writes itself
+	log     *audit      // --audit-log
+	verdict string      // what is known of denials, once the command has ended
 
 	aliasOf map[string]string // roots that were added because they show another root
 	limits  []string          // what could not be learned about this host
@@ -47,6 +55,9 @@ type inputs struct {
 
 	granted []repository // of --git-worktree
 	openGit bool         // a commondir can be made in a repository, but with Landlock
+
+	secrets []secret // of --credential
+	hidden  []hidden // denied roots that every confined run has
 
 	private []string // denied roots in whose place the command has a directory of its own
 	folder  string   // that directory where the backend cannot mount
@@ -62,8 +73,7 @@ type inputs struct {
 	given   policy.Policy    // what files and flags say, without the mode
 	mode    string           // that is in force, or ""
 	session sessionlog.State // of --session-log
-	log     *sessionlog.Log  // likewise, where the run adds to it
-	denied  string           // what is known of denials once the command has ended
+	kept    *sessionlog.Log  // likewise, where the run adds to it
 }
 
 // making is a directory that the launcher makes before the command starts.
@@ -122,7 +132,7 @@ func (in *inputs) compose() error {
 	}
 	in.printed = *p
 	in.printed.Denied = slices.DeleteFunc(slices.Clone(p.Denied), func(path string) bool { return slices.Contains(in.private, path) })
-	for _, step := range []func() error{in.resolve, in.aliases, in.checkTemporary} {
+	for _, step := range []func() error{in.resolve, in.credentials, in.hide, in.aliases, in.checkTemporary} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -132,8 +142,35 @@ func (in *inputs) compose() error {
 }
 
 func (in *inputs) resolve() (err error) {
-	in.resolved, err = policy.Resolve(in.policy, hostfs.FS{})
+	in.resolved, err = in.resolveOf(in.policy)
 	return err
+}
+
+// resolveOf is policy.Resolve with errors that speak of a root as the user wrote
+// it: by its flag, where it came from one, and with its path once.
+func (in *inputs) resolveOf(p policy.Policy) (policy.Resolved, error) {
+	r, err := policy.Resolve(p, hostfs.FS{})
+	if root, ok := errors.AsType[*policy.RootError](err); ok {
+		root.Flag = in.byFlag(root.List, root.Path)
+		if at, ok := errors.AsType[*fs.PathError](root.Err); ok && at.Path == root.Path {
+			root.Err = at.Err
+		}
+	}
+	return r, err
+}
+
+// byFlag reports whether the command line gave a root itself.
+func (in *inputs) byFlag(l policy.List, given string) bool {
+	return slices.Contains(in.opts.listed.Roots(l), given)
+}
+
+// called is how the user gave a root: --deny "/x", or deniedRoots "/x".
+func (in *inputs) called(root policy.Root) string {
+	name := root.List.String()
+	if in.byFlag(root.List, root.Given) {
+		name = root.List.Flag()
+	}
+	return fmt.Sprintf("%s %q", name, root.Given)
 }
 
 // create makes the directories that the caller asked for, and those that a
@@ -152,7 +189,7 @@ func (in *inputs) create(needed []policy.Root) (made []string, err error) {
 				continue
 			}
 			if _, err := hostfs.Mkdir(root.Path, 0o777); err != nil {
-				return nil, fmt.Errorf("--create-writable: %s %q: %w", root.List, root.Given, err)
+				return nil, fmt.Errorf("--create-writable: %s: %w", in.called(root), err)
 			}
 		}
 	}
@@ -160,7 +197,7 @@ func (in *inputs) create(needed []policy.Root) (made []string, err error) {
 		dirs, err := hostfs.Mkdir(root.Path, 0o755)
 		made = append(made, dirs...)
 		if err != nil {
-			return made, fmt.Errorf("%s %q is not there, and must be: %w", root.List, root.Given, err)
+			return made, fmt.Errorf("%s is not there, and must be: %w", in.called(root), err)
 		}
 	}
 	return made, in.resolve()
@@ -205,6 +242,9 @@ func (in *inputs) directory() error {
 func (in *inputs) read(source string) (policy.Policy, error) {
 	text, err := in.readText(source)
 	if err == nil {
+		if readOnce(source) {
+			in.once = append(in.once, [2]string{source, string(text)})
+		}
 		var p policy.Policy
 		if p, err = policy.Parse(text); err == nil {
 			return p, nil
@@ -217,6 +257,9 @@ func (in *inputs) read(source string) (policy.Policy, error) {
 }
 
 func (in *inputs) readText(source string) ([]byte, error) {
+	if text, ok := in.opts.recorded[source]; ok {
+		return []byte(text), nil
+	}
 	if source == "-" {
 		text, err := launch.ReadAll(0, maxPolicy)
 		if err != nil {
@@ -236,27 +279,43 @@ func (in *inputs) readText(source string) ([]byte, error) {
 		defer unix.Close(fd)
 		return launch.ReadAll(fd, maxPolicy)
 	}
+	text, file, err := readInput("--policy", source)
+	if err == nil {
+		in.files = append(in.files, file)
+	}
+	return text, err
+}
+
+// readInput reads a file of the launcher's own, which is regular and reached through
+// no symlink.
+func readInput(flag, source string) ([]byte, inputFile, error) {
 	fd, err := hostfs.OpenPlain(source, unix.O_RDONLY, 0)
 	if err == unix.ELOOP {
-		return nil, withHint(errors.New("there is a symlink in its path"), "write the real path, or pass it as an open descriptor: --policy fd:N")
+		return nil, inputFile{}, withHint(errors.New("there is a symlink in its path"), "write the real path, or pass it as an open descriptor: "+flag+" fd:N")
 	}
 	if err != nil {
-		return nil, err
+		return nil, inputFile{}, err
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, err
+		return nil, inputFile{}, err
 	}
 	if hostfs.KindOf(uint32(st.Mode)) != policy.File {
-		return nil, withHint(errors.New("not a regular file"), "pass it as an open descriptor: --policy fd:N")
+		return nil, inputFile{}, withHint(errors.New("not a regular file"), "pass it as an open descriptor: "+flag+" fd:N")
 	}
 	path, err := policy.Canonical(absolute(source), hostfs.FS{})
 	if err != nil {
-		return nil, err
+		return nil, inputFile{}, err
 	}
-	in.files = append(in.files, inputFile{"--policy", source, path, policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}})
-	return launch.ReadAll(fd, maxPolicy)
+	text, err := launch.ReadAll(fd, maxPolicy)
+	return text, inputFile{flag, source, path, policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}}, err
+}
+
+// readOnce reports whether what --policy names is no file: it cannot be read again.
+func readOnce(source string) bool {
+	_, ok, _ := descriptor(source)
+	return ok || source == "-"
 }
 
 // descriptor reads "fd:N". ok is whether s has that form at all.

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/spf13/pflag"
-
 	"github.com/letta-confine/letta-confine/commit"
+	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/verdict"
 )
 
@@ -39,22 +38,23 @@ const approvalVar = "LETTA_CONFINE_APPROVE_COMMIT"
 var preCommit string
 
 func checkCommit(args []string) (int, error) {
-	set := pflag.NewFlagSet("commit", pflag.ContinueOnError)
+	set := &flagset.Set{Name: "commit", Interspersed: true}
 	var given scannerFlags
 	given.add(set)
 	var repo commit.Repo
-	set.StringVar(&repo.Dir, "repo", "", "")
-	set.StringVar(&repo.GitDir, "git-dir", "", "")
-	set.StringVar(&repo.Index, "index", "", "")
-	printHook := set.Bool("print-hook", false, "")
-	asJSON := set.Bool("json", false, "")
+	set.StringVar(&repo.Dir, "repo")
+	set.StringVar(&repo.GitDir, "git-dir")
+	set.StringVar(&repo.Index, "index")
+	var printHook, asJSON bool
+	set.BoolVar(&printHook, "print-hook")
+	set.BoolVar(&asJSON, "json")
 	if done, err := parseKind(set, commitUsage, args); done || err != nil {
 		return 0, err
 	}
-	if set.NArg() > 0 {
+	if len(set.Args()) > 0 {
 		return 0, withHint(errors.New("check commit takes no argument"), "the repository is given as --repo DIR")
 	}
-	if *printHook {
+	if printHook {
 		_, err := os.Stdout.WriteString(preCommit)
 		return 0, err
 	}
@@ -78,7 +78,7 @@ func checkCommit(args []string) (int, error) {
 	if found == nil {
 		found = []commit.Finding{}
 	}
-	return v.Decision.Status(), answer(*asJSON, v, found, lines)
+	return v.Decision.Status(), answer(asJSON, v, found, lines)
 }
 
 // approved reports whether a person approves. The environment alone is not

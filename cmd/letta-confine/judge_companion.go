@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// companion is the program that has the checks, beside this one, which is built
-// without them: the parsers and patterns that they need would be mapped, and their
-// inits run, before every command (docs/decisions/0018).
-const companion = "letta-confine-check"
+// manageCredentials is the companion's.
+func manageCredentials(args []string) (int, error) {
+	return 0, handOver(companion, "credentials", args)
+}
 
 // checks hands over to the companion.
 func checks(args []string) (int, error) {
-	err := handOver(append([]string{"check"}, args...))
+	err := handOver(companion, "check", args)
 	if len(args) > 0 && args[0] == "hook" {
 		fail(err)
 		return hookFailed, nil
@@ -24,13 +24,12 @@ func checks(args []string) (int, error) {
 	return 0, err
 }
 
-// handOver executes the companion in place of the launcher, with the same
-// descriptors, and returns on failure only.
-func handOver(args []string) error {
+// handOver becomes the companion. It returns on failure only.
+func handOver(name, word string, args []string) error {
 	self, err := os.Executable()
 	if err == nil {
 		program := filepath.Join(filepath.Dir(self), companion)
-		err = fmt.Errorf("%s: %w", program, syscall.Exec(program, append([]string{companion}, args...), os.Environ()))
+		err = fmt.Errorf("%s: %w", program, syscall.Exec(program, append([]string{name, word}, args...), os.Environ()))
 	}
 	return withHint(err, "install "+companion+" beside letta-confine")
 }
@@ -39,10 +38,12 @@ func handOver(args []string) error {
 // that starts, and the hash that binds it to a command would be linked into every
 // start (docs/decisions/0031).
 
-func approve(args []string) (int, error) { return 0, handOver(append([]string{"approve"}, args...)) }
-func presets(args []string) (int, error) { return 0, handOver(append([]string{"preset"}, args...)) }
+func approve(args []string) (int, error) { return 0, handOver(companion, "approve", args) }
+func presets(args []string) (int, error) { return 0, handOver(companion, "preset", args) }
 
-func (o *options) widening(args []string) (int, error) { return 0, handOver(args) }
+func (o *options) widening(args []string) (int, error) {
+	return 0, handOver(companion, args[0], args[1:])
+}
 
 // hookFailed is the status that every harness takes for a refusal; it may let a
 // call pass on any other.

@@ -10,10 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/spf13/pflag"
-
 	"github.com/letta-confine/letta-confine/guard"
 	"github.com/letta-confine/letta-confine/hook"
+	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/profile"
 	"github.com/letta-confine/letta-confine/rules"
@@ -31,6 +30,7 @@ Standard output has one JSON object or nothing. The flags are those of check pat
   --rewrite cross-agent|memory-subagent|workspace
                             have shell commands run in this launcher
   --settings FILE|letta|claude   judge by these permission rules too (repeats)
+  --restrict FILE           which tools there are, and guards (repeats)
   --on-ask deny|pass        where the event cannot ask: deny, or leave it to the
                             harness; pass where it says that it asks, else deny
   --disable-memory-guard    let the agent at other agents; not for a subagent
@@ -41,12 +41,13 @@ exit status: as the harness wants it, and 2 where the check failed
 // hooking is check hook.
 type hooking struct {
 	judging
+	scoping
 	protocol, rewrite, onAsk string
 	settings                 []string
 }
 
 func (h *hooking) flags() []flag {
-	return append(h.judging.flags(),
+	return append(h.judging.flags(), h.scoping.flag(),
 		flag{"protocol", false, func(_ *options, s string) error { return oneOf(&h.protocol, s, hook.Protocols()...) }},
 		flag{"rewrite", false, func(_ *options, s string) error { return oneOf(&h.rewrite, s, profile.Names()...) }},
 		flag{"settings", false, func(_ *options, s string) error { h.settings = append(h.settings, s); return nil }},
@@ -78,7 +79,7 @@ func failClosed(f func() (int, error)) (status int) {
 func answerHook(args []string) (int, error) {
 	var h hooking
 	o, err := parse(args, h.flags()...)
-	if errors.Is(err, pflag.ErrHelp) {
+	if errors.Is(err, flagset.ErrHelp) {
 		fmt.Print(hookUsage)
 		return 0, nil
 	}
@@ -91,6 +92,9 @@ func answerHook(args []string) (int, error) {
 	raw, err := launch.ReadAll(0, maxCall)
 	if err != nil {
 		return 0, fmt.Errorf("standard input: %w", err)
+	}
+	if err := h.scoping.read(); err != nil {
+		return 0, err
 	}
 	e, err := hook.Parse(raw, h.protocol)
 	if err != nil {
@@ -112,6 +116,10 @@ func answerHook(args []string) (int, error) {
 
 func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 	var opinion hook.Opinion
+	if !h.has(e.Tool) {
+		v := rules.UnknownTool(e.Tool)
+		return hook.Opinion{Verdict: &v}, nil
+	}
 	g, err := h.guard(o)
 	if err != nil {
 		return opinion, err
@@ -159,8 +167,28 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 	if v := opinion.Verdict; e.Escalates() && (v == nil || v.Decision == verdict.Allow) {
 		opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: "escalation", Reason: "the call asks to run outside the harness's sandbox"}
 	}
+	if err := h.object(e, c.Cwd, &opinion); err != nil {
+		return opinion, err
+	}
 	opinion.DenyAsk = h.onAsk == "deny" || !e.Attended && (e.Escalates() || h.onAsk == "" && !confined)
 	return opinion, nil
+}
+
+// object puts the call to the guards of the scopes, after everything else. Where there
+// is no opinion the harness goes on as it does without a hook, and an objection is heard.
+func (h *hooking) object(e hook.Event, cwd string, opinion *hook.Opinion) error {
+	call := rules.ToolCall{Tool: e.Tool, Cwd: cwd}
+	if err := json.Unmarshal(e.Input, &call.Input); err != nil {
+		return err
+	}
+	was := verdict.Verdict{Decision: verdict.Allow}
+	if opinion.Verdict != nil {
+		was = *opinion.Verdict
+	}
+	if v := rules.Guarded(was, call, h.guards()); v.Decision > was.Decision {
+		opinion.Verdict = &v
+	}
+	return nil
 }
 
 // rules adds what permission rules say. A rule that allows a call saves a question
@@ -242,7 +270,7 @@ func (h *hooking) wrapper(o *options, cwd string) hook.Wrapper {
 // itself, what the wrapper says in its own words, and what would write beside the
 // command's output.
 var notCarried = []string{
-	"protocol", "rewrite", "on-ask", "disable-memory-guard", "settings",
+	"protocol", "rewrite", "on-ask", "disable-memory-guard", "settings", "restrict",
 	"profile", "agent-id", "parent-agent-id", "layout", "memory-dir", "home", "workspace", "isolation-root", "agents-tree",
 	"json", "print-policy", "self-test", "risks", "report", "keep-fd",
 }

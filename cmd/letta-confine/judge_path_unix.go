@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/spf13/pflag"
-
 	"github.com/letta-confine/letta-confine/guard"
+	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/profile"
@@ -50,7 +49,7 @@ func checkPath(args []string) (int, error) {
 	o, err := parse(args, append(j.flags(),
 		flag{"tool", false, func(_ *options, s string) error { return text(&j.tool, s) }},
 		flag{"write", true, func(_ *options, s string) error { return boolean(&write, s) }})...)
-	if errors.Is(err, pflag.ErrHelp) {
+	if errors.Is(err, flagset.ErrHelp) {
 		fmt.Print(pathUsage)
 		return 0, nil
 	}
@@ -131,13 +130,6 @@ func (j *judging) guard(o *options) (*guard.Guard, error) {
 		j.warnings = append(j.warnings, j.in.warning)
 	}
 	return g, g.Add(j.in.policy, j.in.resolved)
-}
-
-// statesPolicy reports whether the command line says anything from which a policy
-// is made.
-func (o *options) statesPolicy() bool {
-	return o.hasPolicy() || o.mode != "" || o.preset != "" || o.defaultMode != "" || o.sessionLog != "" || o.who.Workspace != "" || o.denyHelpers ||
-		len(o.protect) > 0 || len(o.protectGit) > 0
 }
 
 // call makes a call of paths, or reads one from standard input.

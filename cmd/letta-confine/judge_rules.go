@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
+	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/rules"
 	"github.com/letta-confine/letta-confine/shell/readonly"
 	"github.com/letta-confine/letta-confine/verdict"
@@ -30,6 +30,7 @@ about, or a call as JSON: {"tool_name": ..., "tool_input": {...}, "cwd": ...}.
   --tool NAME       what the argument is for; Bash
   --root DIR        may be read without asking, beside here (repeats)
   --shell bash|sh   what runs commands; for sh, all its readings must agree
+  --restrict FILE       which tools there are, and guards (repeats; docs/hooks.md)
   --ask-order letta     allow rules win over ask rules, as in letta-code
   --rules-dialect claude  paths in rules are Claude Code's
   --list-tools      print the tools that the deny rules leave
@@ -40,6 +41,7 @@ exit status: 0 allow, 2 deny, 3 ask, 125 the check failed
 
 // ruling is the command line of check rules.
 type ruling struct {
+	scoping
 	settings          []string
 	given             map[rules.List][]string
 	mode, tool, order string
@@ -61,6 +63,7 @@ func (r *ruling) flags() []flag {
 		{"mode", false, func(_ *options, s string) error { return text(&r.mode, s) }},
 		{"tool", false, func(_ *options, s string) error { return text(&r.tool, s) }},
 		{"root", false, func(_ *options, s string) error { return directory(&r.roots, s) }},
+		r.scoping.flag(),
 		{"shell", false, func(_ *options, s string) error { return oneOf(&r.shell, s, "bash", "sh") }},
 		{"ask-order", false, func(_ *options, s string) error { return oneOf(&r.order, s, "strict", "letta") }},
 		{"rules-dialect", false, func(_ *options, s string) error { return oneOf(&r.dialect, s, "letta", "claude") }},
@@ -73,7 +76,7 @@ func (r *ruling) flags() []flag {
 func checkRules(args []string) (int, error) {
 	r := ruling{given: map[rules.List][]string{}}
 	words, err := parseCheck(args, r.flags())
-	if errors.Is(err, pflag.ErrHelp) {
+	if errors.Is(err, flagset.ErrHelp) {
 		fmt.Print(rulesUsage)
 		return 0, nil
 	}
@@ -84,14 +87,18 @@ func checkRules(args []string) (int, error) {
 		return 0, err
 	}
 	set, err := r.set()
+	if err == nil {
+		err = r.scoping.read()
+	}
 	if err != nil {
 		return 0, err
 	}
 	if r.list {
+		tools := slices.DeleteFunc(set.Tools(), func(tool string) bool { return !r.has(tool) })
 		if r.json {
-			return 0, printJSON(map[string]any{"schema": verdict.Schema, "tools": set.Tools()})
+			return 0, printJSON(map[string]any{"schema": verdict.Schema, "tools": tools})
 		}
-		fmt.Println(strings.Join(set.Tools(), "\n"))
+		fmt.Println(strings.Join(tools, "\n"))
 		return 0, nil
 	}
 	about, err := subject(words)
@@ -102,7 +109,10 @@ func checkRules(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	result := rules.Judge(call, set, nil)
+	result := rules.Result{Verdict: rules.UnknownTool(call.Tool)}
+	if r.has(call.Tool) {
+		result = rules.Judge(call, set, r.guards())
+	}
 	return answerCheck(result.Verdict, r.json, struct {
 		Schema int `json:"schema"`
 		rules.Result

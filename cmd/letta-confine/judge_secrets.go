@@ -13,8 +13,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spf13/pflag"
-
+	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/secrets"
 	"github.com/letta-confine/letta-confine/verdict"
 )
@@ -37,9 +36,9 @@ const maxText = 64 << 20
 // scannerFlags are the flags of every check that looks for secrets.
 type scannerFlags struct{ gitleaks, allow string }
 
-func (f *scannerFlags) add(set *pflag.FlagSet) {
-	set.StringVar(&f.gitleaks, "gitleaks-config", "", "")
-	set.StringVar(&f.allow, "allow-list", "", "")
+func (f *scannerFlags) add(set *flagset.Set) {
+	set.StringVar(&f.gitleaks, "gitleaks-config")
+	set.StringVar(&f.allow, "allow-list")
 }
 
 func (f *scannerFlags) scanner() (*secrets.Scanner, error) {
@@ -102,17 +101,15 @@ func readAllOf(r io.Reader) ([]byte, error) {
 }
 
 // parseKind reads the flags of one kind of check.
-func parseKind(set *pflag.FlagSet, help string, args []string) (done bool, err error) {
-	set.Usage = func() {}
-	set.SetOutput(io.Discard)
+func parseKind(set *flagset.Set, help string, args []string) (done bool, err error) {
 	switch err := set.Parse(args); {
-	case errors.Is(err, pflag.ErrHelp):
+	case errors.Is(err, flagset.ErrHelp):
 		fmt.Print(help)
 		return true, nil
 	case err != nil && len(secrets.New().Scan("", []byte(err.Error()))) > 0:
 		return true, errors.New("a text that looks like a secret stands where a flag does")
 	case err != nil:
-		return true, withHint(err, "see letta-confine check "+set.Name()+" --help")
+		return true, withHint(err, "see letta-confine check "+set.Name+" --help")
 	}
 	return false, nil
 }
@@ -124,11 +121,13 @@ type fileFinding struct {
 }
 
 func checkSecrets(args []string) (int, error) {
-	set := pflag.NewFlagSet("secrets", pflag.ContinueOnError)
+	set := &flagset.Set{Name: "secrets", Interspersed: true}
 	var given scannerFlags
 	given.add(set)
-	text := set.String("text", "", "")
-	asJSON := set.Bool("json", false, "")
+	var text string
+	set.StringVar(&text, "text")
+	var asJSON bool
+	set.BoolVar(&asJSON, "json")
 	if done, err := parseKind(set, secretsUsage, args); done || err != nil {
 		return 0, err
 	}
@@ -145,7 +144,7 @@ func checkSecrets(args []string) (int, error) {
 	}
 	found := []fileFinding{}
 	for _, path := range files {
-		data := []byte(*text)
+		data := []byte(text)
 		if !set.Changed("text") {
 			// A text in the place of a file's name is a mistake, but if it is a
 			// secret that is what to say, and not its name again in an error.
@@ -171,7 +170,7 @@ func checkSecrets(args []string) (int, error) {
 		v = v.Stricter(verdict.Verdict{Decision: f.Decision, Code: "secret", Reason: "looks like a secret: " + f.Kind, Rule: f.Kind})
 		lines = append(lines, findingLine(f.Decision, f.Path, f.Line, f.Column, "looks like a secret: "+f.Kind))
 	}
-	return v.Decision.Status(), answer(*asJSON, v, found, lines)
+	return v.Decision.Status(), answer(asJSON, v, found, lines)
 }
 
 // findingLine is a finding for a person.

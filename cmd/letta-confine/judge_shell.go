@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/pflag"
-
+	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/shell"
 	"github.com/letta-confine/letta-confine/shell/readonly"
 	"github.com/letta-confine/letta-confine/verdict"
@@ -50,7 +49,7 @@ func checkShell(args []string) (int, error) {
 		{"shell", false, func(_ *options, s string) error { return oneOf(&dialect, s, "bash", "sh") }},
 		{"json", true, func(_ *options, s string) error { return boolean(&json, s) }},
 	})
-	if errors.Is(err, pflag.ErrHelp) {
+	if errors.Is(err, flagset.ErrHelp) {
 		fmt.Print(shellUsage)
 		return 0, nil
 	}
@@ -103,17 +102,12 @@ func answerCheck(v verdict.Verdict, json bool, answer any) (int, error) {
 // parseCheck reads the flags of a check that is about no run, and returns the
 // words after them.
 func parseCheck(args []string, flags []flag) ([]string, error) {
-	set := pflag.NewFlagSet("letta-confine", pflag.ContinueOnError)
-	set.SetInterspersed(false)
-	set.Usage = func() {}
+	var set flagset.Set
 	for _, f := range flags {
-		flag := set.VarPF(&value{set: func(s string) error { return f.set(nil, s) }}, f.name, "", "")
-		if f.bool {
-			flag.NoOptDefVal = "true"
-		}
+		set.Func(f.name, f.takes(), func(s string) error { return f.set(nil, s) })
 	}
 	err := set.Parse(args)
-	if err != nil && !errors.Is(err, pflag.ErrHelp) {
+	if err != nil && !errors.Is(err, flagset.ErrHelp) {
 		return nil, usageError(err.Error())
 	}
 	return set.Args(), err

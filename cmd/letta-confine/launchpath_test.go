@@ -20,8 +20,6 @@ var initAllowed = []string{
 	"encoding/base64",
 	"encoding/json",
 	"errors",
-	"flag",
-	"github.com/spf13/pflag",
 	"golang.org/x/sys/unix",
 	"internal/bytealg",
 	"internal/godebug",
@@ -31,8 +29,6 @@ var initAllowed = []string{
 	"iter",
 	"main",
 	"math",
-	"net",
-	"net/netip",
 	"os",
 	"os/signal",
 	"path/filepath",
@@ -42,7 +38,6 @@ var initAllowed = []string{
 	"syscall",
 	"time",
 	"unicode",
-	"vendor/golang.org/x/net/dns/dnsmessage",
 }
 
 var initLine = regexp.MustCompile(`(?m)^init (\S+) @`)

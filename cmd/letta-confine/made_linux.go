@@ -14,6 +14,7 @@ import (
 	"github.com/letta-confine/letta-confine/bwrap"
 	"github.com/letta-confine/letta-confine/internal/harden"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/internal/inner"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
 )
@@ -26,6 +27,7 @@ type made struct {
 	paths []string // the topmost first
 	ids   map[string]policy.ID
 	locks map[string]int
+	held  *os.File // the sandbox's mount namespace
 }
 
 // errRemoved says that a mount point that was there is not there any more.
@@ -85,6 +87,18 @@ func toMake(needed []policy.Root) []string {
 	return paths
 }
 
+// hold keeps the sandbox's mount namespace while the run lasts, if it made anything:
+// the kernel gives the number of one that is gone to the next that is made, which
+// may be another run's.
+func (m *made) hold(p inner.Proof) {
+	if len(m.paths) == 0 {
+		return
+	}
+	if file, err := os.Open("/proc/" + strconv.Itoa(p.PID) + "/ns/mnt"); err == nil {
+		m.held = file // without it a directory may stay that could go
+	}
+}
+
 // unlock gives the locks back.
 func (m *made) unlock() {
 	for _, fd := range m.locks {
@@ -104,6 +118,7 @@ func (m *made) release(mountNamespace string) (stay []string) {
 		}
 	}
 	slices.Reverse(stay)
+	m.held.Close()
 	m.unlock()
 	m.paths = nil
 	return stay
@@ -160,23 +175,31 @@ func inhabited(mountNamespace string) bool {
 }
 
 // ownProcess reports whether a process that cannot be looked at can have come from
-// this launcher: it runs as the same user, whatever it did to the owner of its
-// /proc directory (PR_SET_DUMPABLE), or the launcher is root, whose commands can
-// become anyone. With CAP_SYS_PTRACE the launcher can look at all of those: what
-// is closed to it even so belongs to somebody above.
+// this launcher. Its command has given up new privileges, which neither it nor a
+// descendant can take back and which anybody may read: a process that has not is
+// somebody else's, such as one that is about to become this user. The others run
+// as the same user, whatever they did to the owner of their /proc directory
+// (PR_SET_DUMPABLE), or the launcher is root, whose commands can become anyone.
+// With CAP_SYS_PTRACE the launcher can look at all of those: what is closed to it
+// even so belongs to somebody above.
 func ownProcess(pid string) bool {
 	if held, err := harden.Permitted(); err == nil && held&(1<<unix.CAP_SYS_PTRACE) != 0 {
 		return false
-	}
-	uid := strconv.Itoa(os.Geteuid())
-	if uid == "0" {
-		return true
 	}
 	text, err := readFile("/proc/"+pid+"/status", 64<<10)
 	if err != nil {
 		return false // it has ended
 	}
-	_, ids, _ := strings.Cut(string(text), "\nUid:")
-	ids, _, _ = strings.Cut(ids, "\n")
-	return slices.Contains(strings.Fields(ids), uid)
+	if statusField(text, "NoNewPrivs") == "0" {
+		return false
+	}
+	uid := strconv.Itoa(os.Geteuid())
+	return uid == "0" || slices.Contains(strings.Fields(statusField(text, "Uid")), uid)
+}
+
+// statusField returns one line's value of /proc/PID/status, or "".
+func statusField(text []byte, name string) string {
+	_, value, _ := strings.Cut(string(text), "\n"+name+":")
+	value, _, _ = strings.Cut(value, "\n")
+	return strings.TrimSpace(value)
 }

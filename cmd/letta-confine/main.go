@@ -11,8 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/spf13/pflag"
-
+	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/verdict"
 )
@@ -70,14 +69,14 @@ func run(args []string) (status int) {
 	if status, ok := stage(args); ok {
 		return status
 	}
-	errorFormat = errorFormatOf(args)
+	setSpeech(args)
 	if err := refuseSetID(); err != nil {
 		return fail(err)
 	}
 	status, err := dispatch(args)
 	switch {
-	case errors.Is(err, pflag.ErrHelp):
-		fmt.Print(usage)
+	case errors.Is(err, flagset.ErrHelp):
+		fmt.Print(helpFor(args[0]))
 		return 0
 	case err != nil:
 		return fail(err)
@@ -99,6 +98,8 @@ func dispatch(args []string) (int, error) {
 		return explain(args[1:])
 	case "check":
 		return checks(args[1:])
+	case "credentials":
+		return manageCredentials(args[1:])
 	case "probe":
 		return probeHost(args[1:])
 	case "doctor":
@@ -121,6 +122,19 @@ func dispatch(args []string) (int, error) {
 		return 0, usageError(fmt.Sprintf("unknown subcommand %q", args[0]))
 	}
 	return confine(args)
+}
+
+// helpFor returns what --help prints after the first word.
+func helpFor(word string) string {
+	switch word {
+	case "plan":
+		return planUsage
+	case "explain":
+		return explainUsage
+	case "probe", "doctor":
+		return probeUsage
+	}
+	return usage
 }
 
 // exitStatus returns the status for an error that ends the program.

@@ -72,8 +72,8 @@ var facilities = map[string]func() error{
 	"bash":    program("bash"),
 	"fish":    program("fish"),
 	"zsh":     program("zsh"),
-	"groff":   program("groff"),
 	"mandoc":  onPath("mandoc"),
+	"git":     program("git"),
 	"node":    program("node"),
 	"python3": program("python3"),
 	"landlock": sync.OnceValue(func() error {

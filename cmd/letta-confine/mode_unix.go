@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/letta-confine/letta-confine/internal/hostfs"
-	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
 	"github.com/letta-confine/letta-confine/profile"
 )
@@ -41,6 +40,13 @@ func (in *inputs) modes(p *policy.Policy) error {
 		in.reason, in.warning = mode, "mode danger-full-access confines nothing"
 	}
 	return nil
+}
+
+// statesPolicy reports whether the command line says anything from which a policy
+// is made.
+func (o *options) statesPolicy() bool {
+	return o.hasPolicy() || o.mode != "" || o.preset != "" || o.defaultMode != "" || o.sessionLog != "" || o.who.Workspace != "" || o.denyHelpers ||
+		len(o.protect) > 0 || len(o.protectGit) > 0
 }
 
 // chosen returns the mode that somebody chose, or "". The order is DSH's: what was
@@ -110,7 +116,7 @@ const (
 // are written, everything is read.
 func (in *inputs) workspace(p *policy.Policy) error {
 	const hint = "start in the directory that the command works on, or say what it may write with --restrict-writes --writable DIR"
-	home, _ := launch.Getenv(in.env, "HOME")
+	home := in.getenv("HOME")
 	if home != "" {
 		home = canonicalOr(home)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/letta-confine/letta-confine/bwrap"
 	"github.com/letta-confine/letta-confine/internal/harden"
+	"github.com/letta-confine/letta-confine/landlock"
 )
 
 // describe adds what this system's mechanisms would do.
@@ -25,4 +26,16 @@ func (n native) describe(name string, p *planJSON) {
 	for _, root := range n.plan.Create {
 		p.Creates = append(p.Creates, root.Path)
 	}
+}
+
+// program is what a run would start, or "".
+func (n native) program() string { return n.helper.Path }
+
+// landlockABI is what a plan says of Landlock.
+func landlockABI() int {
+	abi, err := landlock.ABI()
+	if err != nil {
+		return 0
+	}
+	return abi
 }

@@ -3,9 +3,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/letta-confine/letta-confine/internal/launch"
+	"github.com/letta-confine/letta-confine/internal/mask"
 )
 
 // planJSON is what plan says of one backend.
@@ -22,21 +28,55 @@ type planJSON struct {
 	Capabilities []string    `json:"capabilities,omitempty"` // kept by a privileged command
 	Filtered     []string    `json:"filtered,omitempty"`     // system calls that fail
 	ControlFiles []string    `json:"controlFiles,omitempty"` // the kernel's, read-only where root could write them
+	SBPL         string      `json:"sbpl,omitempty"`         // Seatbelt's profile, which argv has too
+	Parameters   []paramJSON `json:"parameters,omitempty"`   // of it
+
+	Environment *envJSON `json:"environment,omitempty"`
 }
+
+// envJSON is what the command's environment differs in from the caller's.
+type envJSON struct {
+	Set    []varJSON `json:"set,omitempty"`
+	Secret []string  `json:"secret,omitempty"` // names of what is set, too, and looks secret
+	Unset  []string  `json:"unset,omitempty"`
+}
+
+type varJSON struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type paramJSON varJSON
 
 type grantJSON struct {
 	Path   string `json:"path"`
 	Rights string `json:"rights"`
 }
 
+// planFlags are those of plan alone.
+var planFlags = []flag{
+	{"exec-argv", true, func(o *options, s string) error { return boolean(&o.execArgv, s) }},
+	{"check", false, func(o *options, s string) error { return text(&o.checkPlan, s) }},
+}
+
 // plan prints what a run would do, from the code that would do it. It creates
 // and starts nothing.
 func plan(args []string) (int, error) {
-	o, err := parseCommand(args)
+	o, err := parse(args, planFlags...)
 	if err != nil {
 		return 0, err
 	}
-	in, err := gather(o)
+	if done, err := o.planElsewhere(args); done {
+		return 0, err
+	}
+	if err := o.checkArgs(); err != nil {
+		return 0, err
+	}
+	start, err := getcwd()
+	if err != nil {
+		return 0, err
+	}
+	in, err := o.gatherPlan()
 	if err != nil {
 		return 0, err
 	}
@@ -45,33 +85,52 @@ func plan(args []string) (int, error) {
 	}
 	if !in.resolved.Restricts() {
 		reason, text := in.unrestricted()
-		if o.json {
+		switch {
+		case o.execArgv:
+			return 0, withHint(errors.New(text+": there is nothing to plan"), "start the command itself")
+		case o.json:
 			return 0, printJSON(map[string]any{"schema": schemaVersion, "enforcement": "none", "reason": reason})
 		}
 		fmt.Println(text + ": the command would run unconfined")
 		return 0, nil
 	}
 	list := in.backends()
-	var plans []planJSON
-	chosen := false
-	for i := range list {
-		p := in.planOf(&list[i])
-		p.Chosen = !chosen && p.Error == ""
-		chosen = chosen || p.Chosen
-		plans = append(plans, p)
+	doc, chosen, err := in.document(list, start)
+	if err != nil {
+		return 0, err
 	}
-	if o.json {
-		err = printJSON(map[string]any{
-			"schema": schemaVersion, "cwd": in.cwd, "command": o.args, "default": in.resolved.Default().String(),
-			"layers": in.layersJSON(), "backends": plans,
-		})
-	} else {
-		in.printPlans(plans)
+	switch {
+	case o.json:
+		err = doc.print()
+	case !o.execArgv:
+		in.printPlans(doc.Backends)
+	case chosen != nil:
+		err = printText(strings.Join(doc.ExecArgv, "\x00") + "\x00")
 	}
-	if err == nil && !chosen {
+	if err == nil && chosen == nil {
 		err = unavailable(list)
 	}
 	return 0, err
+}
+
+// gatherPlan is gather for a plan.
+func (o *options) gatherPlan() (*inputs, error) {
+	if o.execArgv {
+		if err := o.byPath(); err != nil {
+			return nil, err
+		}
+	}
+	return gather(o)
+}
+
+// changes is what the command's environment differs in from the caller's. The
+// sentinel goes whether the caller has it now or later.
+func (in *inputs) changes(backend string) []string {
+	changes := launch.Changes(os.Environ(), in.childEnv(backend))
+	if _, set := launch.Getenv(changes, sentinel); !set && !slices.Contains(changes, sentinel) {
+		changes = append(changes, sentinel)
+	}
+	return changes
 }
 
 func (in *inputs) planOf(b *backend) planJSON {
@@ -82,20 +141,37 @@ func (in *inputs) planOf(b *backend) planJSON {
 	p.about = in.about
 	p.Schema = schemaVersion
 	if b.name == "seatbelt" {
-		p.Argv = b.profile.Argv(nil)
+		p.Argv, p.SBPL = b.profile.Argv(nil), b.profile.Text
+		for _, param := range b.profile.Params {
+			p.Parameters = append(p.Parameters, paramJSON{param.Name, param.Value})
+		}
 	} else {
 		b.describe(b.name, &p)
+	}
+	p.Environment = &envJSON{}
+	for _, entry := range in.changes(b.name) {
+		switch name, value, set := strings.Cut(entry, "="); {
+		case !set:
+			p.Environment.Unset = append(p.Environment.Unset, name)
+		case launch.Secret(name, value) || slices.ContainsFunc(in.secrets, func(s secret) bool { return s.Name == name }):
+			p.Environment.Secret = append(p.Environment.Secret, name)
+		default:
+			masked, _ := strings.CutPrefix(mask.Argv([]string{entry})[0], name+"=")
+			p.Environment.Set = append(p.Environment.Set, varJSON{name, masked})
+		}
 	}
 	return p
 }
 
-func (in *inputs) layersJSON() []map[string]any {
-	layers := []map[string]any{}
+type layerJSON struct {
+	Root   *rootJSON `json:"root"`
+	Access string    `json:"access"`
+}
+
+func (in *inputs) layersJSON() []layerJSON {
+	layers := []layerJSON{}
 	for _, l := range in.resolved.Layers() {
-		layers = append(layers, map[string]any{
-			"root":   jsonOf(&l.Root),
-			"access": l.Access.String(),
-		})
+		layers = append(layers, layerJSON{jsonOf(&l.Root), l.Access.String()})
 	}
 	return layers
 }

@@ -119,7 +119,7 @@ func setPreset(o *options, name string) error {
 	if err := in.keepSession(); err != nil {
 		return err
 	}
-	added, err := in.log.Set(func(s sessionlog.State) []sessionlog.Event { return changes(s, p) })
+	added, err := in.kept.Set(func(s sessionlog.State) []sessionlog.Event { return changes(s, p) })
 	if err != nil {
 		return in.sessionError(err)
 	}

@@ -72,7 +72,7 @@ func (in *inputs) shared() (policy.Resolved, error) {
 		return slices.Contains(in.private, path) || slices.Contains(in.private, in.aliasOf[path])
 	})
 	p.Writable = append(slices.Clone(p.Writable), in.folder)
-	return policy.Resolve(p, hostfs.FS{})
+	return in.resolveOf(p)
 }
 
 // open adds to what such a backend leaves open.
@@ -83,7 +83,7 @@ func (in *inputs) open(e policy.Enforcement) policy.Enforcement {
 	if in.opts.isolate {
 		e.Gaps = append(e.Gaps, policy.GapProcesses)
 	}
-	if in.opts.dieWithParent {
+	if in.opts.dieWithParent && !in.opts.supervise {
 		e.Limits = append(e.Limits, "die-with-parent")
 	}
 	return e

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -27,16 +28,23 @@ type probed struct {
 	Hint        string         `json:"hint,omitempty"`
 	Gaps        []string       `json:"gaps,omitempty"`
 	OverDenials []string       `json:"overDenials,omitempty"`
+	Policies    []held         `json:"policies,omitempty"`
 	Program     string         `json:"program,omitempty"`
 	ABI         int            `json:"abi,omitempty"`
 	Steps       []probe.Result `json:"steps,omitempty"`
 }
 
-// Exit statuses of probe.
+// probeAnswer is probe --json.
+type probeAnswer struct {
+	Schema int `json:"schema"`
+	probe.Host
+	Backends []probed `json:"backends"`
+}
+
+// Exit statuses of probe beside probeUnusable.
 const (
-	probeFull = iota
-	probePartial
-	probeUnusable
+	probeFull    = 0
+	probePartial = 1
 )
 
 // probeHost prints what each backend can do here, after doing it.
@@ -46,7 +54,7 @@ func probeHost(args []string) (int, error) {
 		return 0, err
 	}
 	if len(o.args) > 0 {
-		return 0, usageError(fmt.Sprintf("probe takes no argument, and was given %q", o.args[0]))
+		return 0, probeArgument(o.args[0])
 	}
 	self, err := os.Executable()
 	if err != nil { // no /proc
@@ -57,9 +65,18 @@ func probeHost(args []string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("probe: the launcher's own path: %w", err)
 	}
+	policies, done, err := o.probedPolicies()
+	if err != nil {
+		return 0, err
+	}
+	defer done()
 	var list []probed
 	for _, m := range mechanisms {
-		list = append(list, m.probe(self, o))
+		p := m.probe(self, o)
+		if p.Usable {
+			p.answers(m, o, policies)
+		}
+		list = append(list, p)
 	}
 	status := probeUnusable
 	for _, p := range list {
@@ -70,9 +87,14 @@ func probeHost(args []string) (int, error) {
 			status = min(status, probePartial)
 		}
 	}
-	if o.json {
-		return status, printJSON(map[string]any{"schema": schemaVersion, "kernel": kernel(), "uid": os.Geteuid(), "backends": list})
+	here := probe.Host{System: runtime.GOOS, Kernel: kernel(), UID: os.Geteuid()}
+	if runtime.GOOS == "linux" {
+		here.Learn(probe.ThisHost(), os.Getenv)
 	}
+	if o.json {
+		return status, printJSON(probeAnswer{schemaVersion, here, list})
+	}
+	fmt.Println(strings.Join(here.Lines(), "\n"))
 	for _, p := range list {
 		fmt.Println(p.text(o.selfTest))
 	}
@@ -100,6 +122,9 @@ func (m mechanism) probe(self string, o *options) probed {
 	}
 	if err != nil {
 		return p.unusable("probe-failed", err)
+	}
+	for i := range results {
+		results[i].Hint = strings.TrimSuffix(results[i].Hint, probeHint)
 	}
 	p.Steps = results
 	for _, r := range results {
@@ -189,6 +214,9 @@ func (p probed) text(attempts bool) string {
 	}
 	for _, g := range p.Gaps {
 		fmt.Fprintf(&s, "\n  gap: %s", g)
+	}
+	for _, h := range p.Policies {
+		s.WriteString(h.text(attempts))
 	}
 	for _, r := range p.Steps {
 		fmt.Fprintf(&s, "\n  shown: %s", r.Step)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -78,6 +79,9 @@ func (in *inputs) who() profile.Flags {
 }
 
 func (in *inputs) getenv(name string) string {
+	if !slices.Contains(in.asked, name) {
+		in.asked = append(in.asked, name)
+	}
 	value, _ := launch.Getenv(in.env, name)
 	return value
 }

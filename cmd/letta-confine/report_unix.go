@@ -6,15 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/denial"
-	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
-	"github.com/letta-confine/letta-confine/policy"
 )
 
 // report writes the events of a run, one JSON object a line, each with one
@@ -23,81 +20,52 @@ type report struct {
 	fd          int
 	about       about  // of the plan event
 	enforcement string // likewise, for the exit event
+	passedOver  []passedOver
+	stage       string // what is going on, should it fail
 }
 
-// openReport opens --report. A file must be regular, reached through no
-// symlink, and out of the command's reach: else a link that an earlier run
-// planted would make the unconfined launcher write elsewhere.
+// openReport opens --report.
 func (in *inputs) openReport() (*report, error) {
-	where := in.opts.report
-	if where == "" {
+	if in.opts.report == "" {
 		return nil, nil
 	}
-	if fd, ok, err := descriptor(where); ok {
-		if err != nil {
-			return nil, fmt.Errorf("--report %q: %w", where, err)
-		}
-		if slices.Contains(in.opts.keepFDs, fd) {
-			return nil, withHint(fmt.Errorf("--report %q is a descriptor that the command keeps", where), "let the command have another, or none")
-		}
-		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
-			return nil, fmt.Errorf("--report %q: %w", where, err)
-		}
-		return &report{fd: fd, about: in.about}, nil
-	}
-	dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
+	fd, err := in.openOutput("--report", in.opts.report, 0)
 	if err != nil {
-		return nil, fmt.Errorf("--report %q: %w", where, err)
+		return nil, err
 	}
-	path := filepath.Join(dir, filepath.Base(where))
-	if in.resolved.Restricts() && in.resolved.Decide(path).Access == policy.ReadWrite {
-		return nil, withHint(fmt.Errorf("--report %q can be changed by the command", where),
-			"write it elsewhere, or pass an open descriptor: --report fd:N")
-	}
-	fd, err := hostfs.OpenPlain(where, unix.O_WRONLY|unix.O_CREAT, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("--report %q: %w", where, err)
-	}
-	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil && hostfs.KindOf(uint32(st.Mode)) != policy.File {
-		err = errors.New("not a regular file")
-	}
-	id := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
-	for _, f := range in.files {
-		if err == nil && f.id == id {
-			err = fmt.Errorf("it is what %s reads", f.flag)
-		}
-	}
-	if err == nil {
-		err = unix.Ftruncate(fd, 0)
-	}
-	if err != nil {
-		unix.Close(fd)
-		return nil, fmt.Errorf("--report %q: %w", where, err)
-	}
-	return &report{fd: fd, about: in.about}, nil
+	return &report{fd: fd, about: in.about, stage: stageLauncher}, nil
 }
 
 // event is any event of a report.
 type event struct {
-	Schema       int       `json:"schema"`
-	Event        string    `json:"event"`
-	Backend      string    `json:"backend,omitempty"`
-	Enforcement  string    `json:"enforcement,omitempty"`
-	Reason       string    `json:"reason,omitempty"`
-	Gaps         []string  `json:"gaps,omitempty"`
-	OverDenials  []string  `json:"overDenials,omitempty"`
-	Limits       []string  `json:"limits,omitempty"`
-	Skipped      []skipped `json:"skipped,omitempty"`
-	Created      []string  `json:"created,omitempty"`
-	Exit         string    `json:"exit,omitempty"` // "unobserved" where no supervisor stays
-	Proof        any       `json:"proof,omitempty"`
-	Code         *int      `json:"code,omitempty"`
-	RunnerFailed *bool     `json:"runnerFailed,omitempty"`
-	Denied       string    `json:"denied,omitempty"`
-	Dialect      []string  `json:"dialect,omitempty"`      // the errors by which the backend denies
-	RunnerStatus []int     `json:"runnerStatus,omitempty"` // without a started event, not the command's own
+	Schema       int          `json:"schema"`
+	Event        string       `json:"event"`
+	Backend      string       `json:"backend,omitempty"`
+	Enforcement  string       `json:"enforcement,omitempty"`
+	Reason       string       `json:"reason,omitempty"`
+	Gaps         []string     `json:"gaps,omitempty"`
+	OverDenials  []string     `json:"overDenials,omitempty"`
+	Limits       []string     `json:"limits,omitempty"`
+	Skipped      []skipped    `json:"skipped,omitempty"`
+	Created      []string     `json:"created,omitempty"`
+	Exit         string       `json:"exit,omitempty"` // "unobserved" where no supervisor stays
+	Proof        any          `json:"proof,omitempty"`
+	Code         *int         `json:"code,omitempty"`
+	RunnerFailed *bool        `json:"runnerFailed,omitempty"`
+	Denied       string       `json:"denied,omitempty"`
+	PassedOver   []passedOver `json:"passedOver,omitempty"`   // backends that were to be tried first
+	Denials      []denialJSON `json:"denials,omitempty"`      // what is known of them
+	Unreadable   string       `json:"unreadable,omitempty"`   // why the kernel's log is, with --audit-denials
+	Stage        string       `json:"stage,omitempty"`        // of a command that did not run: what failed
+	Dialect      []string     `json:"dialect,omitempty"`      // the errors by which the backend denies
+	RunnerStatus []int        `json:"runnerStatus,omitempty"` // without a started event, not the command's own
 	about
+}
+
+// passedOver is a backend that did not take the command, and why.
+type passedOver struct {
+	Backend string `json:"backend"`
+	Reason  string `json:"reason"`
 }
 
 // about is what a plan says of the run beside its backend.
@@ -109,6 +77,18 @@ type about struct {
 	Outcome  string   `json:"outcome,omitempty"`  // of asking for it
 	Profile  string   `json:"profile,omitempty"`
 	Scrubbed []string `json:"scrubbed,omitempty"` // names of variables, never values
+
+	Credentials []secret `json:"credentials,omitempty"` // names and where from, never values
+}
+
+// denialJSON is a denial in the report's exit event.
+type denialJSON struct {
+	Path  string `json:"path"`
+	For   string `json:"for"`
+	Errno string `json:"errno,omitempty"`
+	By    string `json:"by"` // who says so
+
+	OverDenial bool `json:"overDenial,omitempty"` // the policy allows it
 }
 
 type skipped struct {
@@ -145,9 +125,16 @@ func (r *report) plan(b *backend, made []string) error {
 		return nil
 	}
 	e := planEvent(b)
-	e.Created, e.about = made, r.about
+	e.Created, e.PassedOver, e.about = made, r.passedOver, r.about
 	r.enforcement = e.Enforcement
 	return r.write(e)
+}
+
+// passOver has the next plan event say that b did not take the command.
+func (r *report) passOver(b *backend) {
+	if r != nil {
+		r.passedOver = append(r.passedOver, passedOver{b.name, b.reason()})
+	}
 }
 
 // planEvent is what a report and the plan subcommand say of a backend.
@@ -166,8 +153,8 @@ func planEvent(b *backend) event {
 		}
 		e.Skipped = append(e.Skipped, skipped{root.List.String(), root.Path, reason})
 	}
-	if b.name != "bwrap" || slices.Contains(b.enforcement.Limits, "unsupervised") {
-		e.Exit = "unobserved"
+	if !b.observed {
+		e.Exit = unobserved
 	}
 	for _, errno := range denial.Dialect(b.name) {
 		e.Dialect = append(e.Dialect, string(errno))
@@ -186,15 +173,32 @@ func planEvent(b *backend) event {
 // find out more (explain --stderr); the launcher leaves it to the command, so that a
 // command that failed may have been denied something, or not.
 const (
-	notDenied     = "notDenied"
-	deniedUnknown = "unknown"
-	deniedSure    = "denied"
+	denied    = "denied"
+	notDenied = "notDenied"
+	unknown   = "unknown"
 )
+
+// The stages in which a run can fail before the command runs.
+const (
+	stageLauncher = "launcher" // no backend was tried yet
+	stageBackend  = "backend"
+	stageExec     = "exec" // all was ready, and the command could not be executed
+)
+
+// errInterrupted is why a command did not run that a signal came before.
+var errInterrupted = errors.New("a signal ended the launcher before the command ran")
+
+// reaches notes what is going on.
+func (r *report) reaches(stage string) {
+	if r != nil {
+		r.stage = stage
+	}
+}
 
 // deniedBy says what a command's exit status tells of denials.
 func deniedBy(status int) string {
 	if status != 0 {
-		return deniedUnknown
+		return unknown
 	}
 	return notDenied
 }
@@ -207,11 +211,20 @@ func (r *report) failed(err error) {
 	}
 	code := exitStatus(err)
 	runner := code == launch.ExitFailure
-	denied := deniedUnknown
+	verdict, stage := unknown, stageExec
 	if runner {
-		denied = notDenied // nothing was tried
+		verdict, stage = notDenied, r.stage // nothing was tried
 	}
-	r.write(event{Event: "exit", Code: &code, RunnerFailed: &runner, Reason: err.Error(), Denied: denied, Enforcement: r.enforcement, about: about{Mode: r.about.Mode, Outcome: r.about.Outcome}})
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &runner, Stage: stage, Reason: err.Error(), Denied: verdict, Enforcement: r.enforcement, about: about{Mode: r.about.Mode, Outcome: r.about.Outcome}})
+}
+
+// interrupted says that a signal ended the launcher before the command ran.
+func (r *report) interrupted(code int) {
+	if r == nil {
+		return
+	}
+	yes := true
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &yes, Stage: r.stage, Reason: errInterrupted.Error(), Denied: notDenied, Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
 }
 
 func (r *report) unconfined(reason string) error {
@@ -219,5 +232,5 @@ func (r *report) unconfined(reason string) error {
 		return nil
 	}
 	r.enforcement = "none"
-	return r.write(event{Event: "plan", Enforcement: "none", Reason: reason, Exit: "unobserved", about: r.about})
+	return r.write(event{Event: "plan", Enforcement: "none", Reason: reason, Exit: "unobserved", PassedOver: r.passedOver, about: r.about})
 }

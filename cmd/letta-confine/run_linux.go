@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +27,9 @@ func ownStage(args []string) (status int, ok bool) {
 // command with --die-with-parent and --isolate-processes, or -1. It is the process
 // that counts: the thread of it that started the launcher may end at any time.
 func watched(o *options) (int, error) {
+	if o.exec && o.supervise {
+		return -1, usageError("--exec leaves nobody to watch the command, which --supervise, --fail-on-denial and --annotate need")
+	}
 	if !o.dieWithParent && !o.isolate {
 		return -1, nil
 	}
@@ -64,6 +68,9 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 		if err := in.refresh(b); err != nil {
 			return 0, &startError{err}
 		}
+		if in.opts.supervise {
+			return in.superviseLandlock(rep, b, made)
+		}
 		return 0, in.startLandlock(rep, b, made)
 	}
 	// The report has what will be made before it is: whatever kills the launcher
@@ -80,34 +87,69 @@ func (in *inputs) start(rep *report, b *backend) (int, error) {
 	for _, w := range b.warnings {
 		in.warn(w)
 	}
-	sandbox := supervise.Sandbox{
-		Bwrap:   b.helper.Path,
-		Args:    b.plan.Args,
-		Private: b.plan.Private,
-		Parent:  in.parent, NewSession: in.opts.newSession,
-		Inner: inner.Plan{
-			Argv: in.opts.args, Env: in.childEnv(b.name),
-			Dir: in.cwd, DirID: in.cwdID, Checks: b.plan.Checks, Keep: in.opts.keepFDs, Layer: b.ruleset, Again: in.again,
-			Isolated: in.opts.isolate, NoUserNS: b.filter.NoUserNS, NewSession: in.opts.newSession, Report: -1,
-		},
-		Started: func(p inner.Proof) error {
-			namespace = p.MountNamespace
-			return rep.started(p.MountNamespace)
-		},
+	sandbox := in.sandbox(b, rep)
+	sandbox.Bwrap, sandbox.Args, sandbox.Private = b.helper.Path, b.plan.Args, b.plan.Private
+	sandbox.Inner.Checks, sandbox.Inner.Again = b.plan.Checks, in.again
+	sandbox.Inner.Isolated, sandbox.Inner.NoUserNS = in.opts.isolate, b.filter.NoUserNS
+	sandbox.Started = func(p inner.Proof) error {
+		namespace = p.MountNamespace
+		made.hold(p)
+		return rep.started(proof(p.MountNamespace, sandbox.Inner.Trial, p.Refused))
 	}
 	if in.opts.exec {
+		if err := in.log.leaves(nil, nil); err != nil {
+			return 0, err
+		}
 		return 0, in.execBwrap(rep, sandbox)
 	}
-	status, err := supervise.Run(sandbox)
+	return in.supervise(rep, b, sandbox, func() []string { return made.release(namespace) })
+}
+
+// sandbox is what both backends have in common where the launcher stays.
+func (in *inputs) sandbox(b *backend, rep *report) supervise.Sandbox {
+	return supervise.Sandbox{
+		Parent: in.parent, NewSession: in.opts.newSession,
+		Inner: inner.Plan{
+			Argv: in.opts.args, Env: in.childEnv(b.name), Dir: in.cwd, DirID: in.cwdID, Keep: in.opts.keepFDs,
+			Layer: b.ruleset, NewSession: in.opts.newSession, Report: -1, Trial: in.trial(b, rep),
+		},
+	}
+}
+
+// supervise runs the sandbox to its end; release gives up what was made for it.
+func (in *inputs) supervise(rep *report, b *backend, s supervise.Sandbox, release func() (stay []string)) (int, error) {
+	if in.opts.watches() {
+		s.Said = &supervise.Said{}
+		// It is a pipe now, of which there is nothing to open again.
+		s.Inner.Again = slices.DeleteFunc(slices.Clone(s.Inner.Again), func(r inner.Reopen) bool { return r.FD == 2 })
+	}
+	listener := in.listen(&s)
+	status, err := supervise.Run(s)
 	if failed, ok := errors.AsType[*supervise.StartError](err); ok {
 		return status, &startError{failed}
 	}
-	stay := made.release(namespace)
-	if err == nil {
-		in.denied = deniedBy(status)
-		rep.exit(status, stay)
+	stay := release()
+	if err != nil {
+		return status, err
 	}
-	return status, err
+	k := in.denials(b, status, s.Said, listener)
+	in.verdict = k.verdict
+	rep.exit(status, stay, k)
+	return in.judge(status, k.list, s.Said), nil
+}
+
+// superviseLandlock runs the command in a domain of its own, beside the launcher.
+func (in *inputs) superviseLandlock(rep *report, b *backend, made []string) (int, error) {
+	for _, w := range b.warnings {
+		in.warn(w)
+	}
+	if err := rep.plan(b, made); err != nil {
+		return 0, err
+	}
+	s := in.sandbox(b, rep)
+	s.Inner.Bare = true
+	s.Started = func(p inner.Proof) error { return rep.started(proof("", s.Inner.Trial, p.Refused)) }
+	return in.supervise(rep, b, s, func() []string { return made })
 }
 
 // prepare makes the mount points that the plan needs and takes the locks. When
@@ -128,7 +170,7 @@ func (in *inputs) prepare(b *backend, made *made) error {
 		again := err == nil || errors.Is(err, errRemoved) || errors.Is(err, unix.ENOENT)
 		if !again || try == prepareTries {
 			if err == nil {
-				err = fmt.Errorf("%s %q is not there, and was removed again", b.plan.Create[0].List, b.plan.Create[0].Given)
+				err = fmt.Errorf("%s is not there, and was removed again", in.called(b.plan.Create[0]))
 			}
 			return err
 		}
@@ -152,7 +194,7 @@ const prepareTries = 50
 // supervisor would.
 func (in *inputs) execBwrap(rep *report, s supervise.Sandbox) error {
 	if rep != nil {
-		line, err := event{Event: "started", Proof: &proofJSON{inner.Namespace, true}}.line()
+		line, err := event{Event: "started", Proof: proof(inner.Namespace, s.Inner.Trial, inner.Refused)}.line()
 		if err != nil {
 			return err
 		}
@@ -182,19 +224,33 @@ func (in *inputs) startLandlock(rep *report, b *backend, made []string) error {
 	if err := rep.plan(b, made); err != nil {
 		return err
 	}
+	trial := in.trial(b, rep)
 	if err := b.ruleset.Restrict(1, 2); errors.Is(err, landlock.ErrAbove) {
 		return withHint(fmt.Errorf("landlock: %w", err), "start outside this chroot, or unmount there what holds the chroot itself")
+	} else if errors.Is(err, landlock.ErrLayers) {
+		return withHint(fmt.Errorf("landlock: %w", err), "start fewer launchers inside one another")
 	} else if err != nil {
+		return fmt.Errorf("landlock: %w", err)
+	}
+	refused, err := trial.Try()
+	if err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	if err := harden.Apply(harden.Options{}); err != nil {
 		return fmt.Errorf("landlock: %w", err)
 	}
-	if err := rep.started(""); err != nil {
+	if nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || nnp != 1 {
+		return fmt.Errorf("landlock: no_new_privs is not set (%v)", err)
+	}
+	if err := rep.started(proof("", trial, refused)); err != nil {
 		return err
 	}
 	if err := launch.CloseOnExec(in.opts.keepFDs); err != nil {
 		return err
 	}
-	return launch.Exec(in.opts.args, in.childEnv(b.name))
+	env := in.childEnv(b.name)
+	if err := in.log.leaves(in.opts.args, env); err != nil {
+		return err
+	}
+	return launch.Exec(in.opts.args, env)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -49,23 +50,31 @@ func confine(args []string) (int, error) {
 }
 
 // confine is the launcher once it has read its command line.
-func (o *options) confine() (int, error) {
+func (o *options) confine() (status int, err error) {
+	began := time.Now()
 	in, err := gather(o)
-	if err != nil {
-		return 0, err
-	}
-	if o.printPolicy {
+	if o.printPolicy && err == nil {
 		return 0, in.printPolicy()
 	}
-	rep, err := in.begin()
-	if err != nil {
-		return 0, err
+	var rep *report
+	if err == nil {
+		rep, err = in.begin(began)
 	}
-	return in.run(rep)
+	if err == nil {
+		status, err = in.run(rep)
+	}
+	if err != nil && !o.printPolicy {
+		if in == nil {
+			in = &inputs{opts: o, unresolved: true}
+		}
+		in.refused(began, err)
+	}
+	return status, err
 }
 
-// begin checks what only a run needs, and opens what it writes.
-func (in *inputs) begin() (rep *report, err error) {
+// begin checks what only a run needs. What it opens to write is opened when no
+// descriptor is left that could pass for one to keep.
+func (in *inputs) begin(began time.Time) (rep *report, err error) {
 	o := in.opts
 	if err := in.checkCommand(o.args); err != nil {
 		return nil, err
@@ -73,22 +82,32 @@ func (in *inputs) begin() (rep *report, err error) {
 	if in.parent, err = watched(o); err != nil {
 		return nil, err
 	}
+	in.noteRights()
 	if err := launch.CloseOnExec(o.keepFDs); err != nil {
 		return nil, withHint(fmt.Errorf("--keep-fd: %w", err), "keep descriptors that are open")
 	}
 	if err := in.keepSession(); err != nil {
 		return nil, err
 	}
+	if err := in.openAudit(began); err != nil {
+		return nil, err
+	}
 	return in.openReport()
 }
 
-// run runs the command, and reports what kept it from starting.
-func (in *inputs) run(rep *report) (int, error) {
-	status, err := in.confine(rep)
-	if err != nil {
+// run runs the command, and says what kept it from starting, or how it ended.
+func (in *inputs) run(rep *report) (status int, err error) {
+	if status, err = in.confine(rep); err != nil {
 		rep.failed(err)
+		return status, err
 	}
-	return status, err
+	if in.verdict == "" {
+		return status, nil
+	}
+	if err := in.log.ended(status, in.verdict); err != nil {
+		warn(err.Error()) // the command has run: its status is the answer
+	}
+	return status, nil
 }
 
 // confine picks a backend, or none where there is nothing to confine.
@@ -142,17 +161,23 @@ func (in *inputs) try(rep *report, list []backend) (int, error) {
 	for i := range list {
 		b := &list[i]
 		if b.err != nil {
+			rep.passOver(b)
 			continue
 		}
+		rep.reaches(stageBackend)
+		in.log.on(b.name, b.enforcement.Level(), "")
 		status, err := b.start(in, rep, b)
 		failed, early := errors.AsType[*startError](err)
 		if !early {
 			return status, err
 		}
 		if status != 0 {
-			return status, nil // a signal ended the launcher before the command ran
+			rep.interrupted(status)
+			in.log.failed(errInterrupted, status)
+			return status, nil
 		}
 		b.err = failed.error
+		rep.passOver(b)
 	}
 	err := unavailable(list)
 	if in.opts.onUnavailable == "run" {
@@ -167,18 +192,24 @@ type startError struct{ error }
 
 func (e *startError) Unwrap() error { return e.error }
 
+// probeHint is the cure where no backend knows one. Probe itself does not repeat it.
+const probeHint = "run letta-confine probe to see what this host can do"
+
+// reason is why b cannot be used.
+func (b *backend) reason() string { return strings.TrimPrefix(b.err.Error(), "bubblewrap: ") }
+
 // unavailable puts the reason of every backend in one line.
 func unavailable(list []backend) error {
 	var reasons []string
 	hint := ""
 	for _, b := range list {
-		reasons = append(reasons, b.name+": "+strings.TrimPrefix(b.err.Error(), "bubblewrap: "))
+		reasons = append(reasons, b.name+": "+b.reason())
 		if hint == "" {
 			hint = hintOf(b.err)
 		}
 	}
 	if hint == "" {
-		hint = "run letta-confine probe to see what this host can do"
+		hint = probeHint
 	}
 	return withHint(errors.New("no backend can confine this command: "+strings.Join(reasons, "; ")), hint)
 }
@@ -201,5 +232,10 @@ func (in *inputs) unconfined(rep *report, reason, warning string) (int, error) {
 	if err := launch.CloseOnExec(in.opts.keepFDs); err != nil {
 		return 0, err
 	}
-	return 0, launch.Exec(in.opts.args, launch.Unsetenv(in.env, marker))
+	in.log.on("", "none", reason)
+	env := launch.Unsetenv(in.env, marker)
+	if err := in.log.leaves(in.opts.args, env); err != nil {
+		return 0, err
+	}
+	return 0, launch.Exec(in.opts.args, env)
 }

@@ -6,6 +6,7 @@ import (
 	"debug/buildinfo"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/letta-confine/letta-confine/internal/testenv"
+	"github.com/letta-confine/letta-confine/landlock"
 	"github.com/letta-confine/letta-confine/profile"
 )
 
@@ -46,6 +49,9 @@ func TestReportsMeetTheSchema(t *testing.T) {
 	if err := os.WriteFile(answerer, []byte(allow), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(secret+"/x", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	restricted := []string{"--restrict-writes", "--writable", dir, "--deny", secret}
 	runs := []struct {
 		name   string
@@ -66,6 +72,10 @@ func TestReportsMeetTheSchema(t *testing.T) {
 		{"a default", []string{"--mode=env", "--default-mode", "read-only", "--", "true"}, "plan started exit", "plan started"},
 		{"a wider mode", []string{"--mode", "read-only", "--widen", "workspace-write", "--justification", "a test", "--answerer", answerer, "--", "true"}, "plan started exit", "plan started"},
 		{"a rejected mode", []string{"--mode", "read-only", "--widen", "workspace-write", "--justification", "a test", "--approval", "never", "--", "true"}, "exit", "exit"},
+		{"a credential", []string{"--credential", "SECRET=SOME_TOKEN", "--", "true"}, "plan started exit", "plan started"},
+		{"a denial", []string{"--fail-on-denial", "--", "cat", secret + "/x"}, "plan started exit", "plan started exit"},
+		{"the kernel's log", []string{"--supervise", "--audit-denials", "--", "true"}, "plan started exit", "plan started exit"},
+		{"a supervisor", []string{"--supervise", "--", "true"}, "plan started exit", "plan started exit"},
 		{"no supervisor", []string{"--exec", "--", "true"}, "plan started", "plan started"},
 	}
 	ownPolicy := []string{"a private /tmp", "a preset", "a profile", "a default", "a wider mode", "a rejected mode"}
@@ -106,6 +116,9 @@ func TestReportsMeetTheSchema(t *testing.T) {
 		for _, r := range runs {
 			t.Run(backend+"/"+r.name, func(t *testing.T) {
 				need(t, backend)
+				if abi, _ := landlock.ABI(); r.name == "the kernel's log" && abi < landlock.LogABI {
+					testenv.Need(t, testenv.FacilityLandlock, fmt.Errorf("the kernel has ABI %d", abi))
+				}
 				args := append([]string{"--backend", backend}, r.args...)
 				if !slices.Contains(ownPolicy, r.name) {
 					args = append(slices.Clone(restricted), args...)
@@ -123,6 +136,11 @@ func TestReportsMeetTheSchema(t *testing.T) {
 		said := start([]string{"--mode", "danger-full-access", "--", "true"})
 		check(t, said, "plan")
 	})
+	t.Run("another backend", func(t *testing.T) {
+		need(t, "landlock")
+		said := start(append(restricted, "--allow-over-denial", "--bwrap", "/bin/false", "--", "true"))
+		check(t, said, "plan plan started")
+	})
 	t.Run("a failed backend", func(t *testing.T) {
 		need(t, "bwrap")
 		said := start(append(restricted, "--backend", "bwrap", "--bwrap", "/bin/false", "--", "true"))
@@ -131,8 +149,12 @@ func TestReportsMeetTheSchema(t *testing.T) {
 	if facilities["bwrap"]() != nil || facilities["landlock"]() != nil {
 		return
 	}
+	log, unreadable := landlock.OpenLog()
+	if unreadable == nil {
+		log.Close()
+	}
 	for _, name := range jsonNames(reflect.TypeFor[event]()) {
-		if !seen[name] {
+		if !seen[name] && (name != "unreadable" || unreadable != nil) {
 			t.Errorf("no run here reports %q: add one", name)
 		}
 	}
@@ -181,6 +203,7 @@ func TestReportSchemaNamesEveryMember(t *testing.T) {
 	}{
 		{"an event", slices.Sorted(maps.Keys(schema.Properties)), jsonNames(reflect.TypeFor[event]())},
 		{"a proof", slices.Sorted(maps.Keys(node("proof").Properties)), proof},
+		{"a denial", slices.Sorted(maps.Keys(node("denials").Items.Properties)), jsonNames(reflect.TypeFor[denialJSON]())},
 		{"a skipped root", slices.Sorted(maps.Keys(node("skipped").Items.Properties)), jsonNames(reflect.TypeFor[skipped]())},
 		{"modes", node("mode").Enum, modes},
 		{"profiles", node("profile").Enum, profile.Names()},
@@ -202,8 +225,13 @@ func TestReportSchemaRefuses(t *testing.T) {
 		`{"schema":1,"event":"started","proof":{}}`,
 		`{"schema":1,"event":"started","proof":{"noNewPrivs":false}}`,
 		`{"schema":1,"event":"started","proof":{"noNewPrivs":true},"code":1}`,
+		`{"schema":1,"event":"started","proof":{"noNewPrivs":true,"denied":{"path":"/x","for":"read"}}}`,
+		`{"schema":1,"event":"started","proof":{"noNewPrivs":true,"denied":{"path":"/x","for":"read","errno":"none"}}}`,
 		`{"schema":1,"event":"exit","code":7}`,
-		`{"schema":1,"event":"exit","code":256,"runnerFailed":false}`,
+		`{"schema":1,"event":"exit","code":256,"runnerFailed":false,"denied":"notDenied"}`,
+		`{"schema":1,"event":"exit","code":1,"runnerFailed":false,"denied":"denied"}`,
+		`{"schema":1,"event":"exit","code":1,"runnerFailed":false,"denied":"denied","denials":[{"path":"/x","for":"read"}]}`,
+		`{"schema":1,"event":"exit","code":125,"runnerFailed":true,"denied":"notDenied","reason":"x"}`,
 		`{"schema":1,"event":"plan","enforcement":"full"}`,
 		`{"schema":1,"event":"plan","enforcement":"none"}`,
 		`{"schema":1,"event":"plan","enforcement":"none","reason":"x","backend":"bwrap"}`,

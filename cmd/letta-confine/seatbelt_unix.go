@@ -59,7 +59,7 @@ func (in *inputs) seatbelt() backend {
 }
 
 func launcherPath() (string, error) {
-	self, err := os.Executable()
+	self, err := ownProgram()
 	if err != nil {
 		return "", fmt.Errorf("the launcher's own path: %w", err)
 	}
@@ -119,6 +119,9 @@ func (in *inputs) startSeatbelt(rep *report, b *backend) (int, error) {
 	if err := launch.CloseOnExec(open); err != nil {
 		return 0, err
 	}
+	if err := in.log.leaves(in.opts.args, env); err != nil {
+		return 0, err
+	}
 	return 0, seatbelt.Exec(sandboxExec, b.profile, s.words(self), env)
 }
 
@@ -135,7 +138,7 @@ type seatbeltRun struct {
 	roots  []string // denied roots that it tries to open
 	report int      // the descriptor of --report, or -1
 	keep   []int    // descriptors that the command inherits
-	env    []string // what sandbox-exec's environment lost
+	env    []string // what sandbox-exec's environment lost, or what to change in it: launch.Alter
 	argv   []string // the command; empty where the profile is tried
 }
 
@@ -219,7 +222,7 @@ func seatbeltStage(args []string) int {
 	}
 	var rep *report
 	if s.report >= 0 {
-		rep = &report{fd: s.report}
+		rep = &report{fd: s.report, stage: stageBackend}
 	}
 	if err == nil {
 		err = s.exec(rep, refused)
@@ -237,12 +240,7 @@ func (s seatbeltRun) exec(rep *report, refused int) error {
 	if err := launch.CloseOnExec(s.keep); err != nil {
 		return err
 	}
-	env := os.Environ()
-	for _, entry := range s.env {
-		name, value, _ := strings.Cut(entry, "=")
-		env = launch.Setenv(env, name, value)
-	}
-	return launch.Exec(s.argv, env)
+	return launch.Exec(s.argv, launch.Alter(os.Environ(), s.env))
 }
 
 // seatbeltProof is what the stage knows: sandbox-exec executes it only once the

@@ -53,7 +53,12 @@ func (in *inputs) unwrapped(rep *report) (int, error) {
 	if err := launch.CloseOnExec(in.opts.keepFDs); err != nil {
 		return 0, err
 	}
-	return 0, launch.Exec(in.opts.args, launch.Setenv(in.env, sentinel, in.sentinel))
+	in.log.on("", "none", "already-confined")
+	env := launch.Setenv(in.env, sentinel, in.sentinel)
+	if err := in.log.leaves(in.opts.args, env); err != nil {
+		return 0, err
+	}
+	return 0, launch.Exec(in.opts.args, env)
 }
 
 // unreadable reports whether nothing below a denied root can be read but what the

@@ -50,8 +50,8 @@ func (in *inputs) keepSession() error {
 	if err != nil {
 		return in.sessionError(err)
 	}
-	in.log = &sessionlog.Log{FD: fd}
-	return in.sessionError(in.log.Settle())
+	in.kept = &sessionlog.Log{FD: fd}
+	return in.sessionError(in.kept.Settle())
 }
 
 // keepsSession refuses a log that the command could write.
@@ -64,16 +64,16 @@ func (in *inputs) keepsSession() error {
 	if err != nil {
 		return in.sessionError(err)
 	}
-	if in.changes(filepath.Join(dir, filepath.Base(where))) {
+	if in.canChange(filepath.Join(dir, filepath.Base(where))) {
 		return withHint(fmt.Errorf("%s %q can be changed by the command", sessionFlag, where),
 			"keep it elsewhere, or pass an open descriptor: "+sessionFlag+" fd:N")
 	}
 	return nil
 }
 
-// changes reports whether the policy, where it restricts anything, lets the command
+// canChange reports whether the policy, where it restricts anything, lets the command
 // change what is at a canonical path.
-func (in *inputs) changes(path string) bool {
+func (in *inputs) canChange(path string) bool {
 	return in.resolved.Restricts() && in.resolved.Decide(path).Access == policy.ReadWrite
 }
 

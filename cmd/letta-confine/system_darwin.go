@@ -77,6 +77,13 @@ type native struct{}
 
 func (native) describe(string, *planJSON) {}
 
+func (native) program() string { return sandboxExec }
+
+func (native) execWords(*inputs, string, []string) []string { return nil }
+
+// landlockABI is what a plan says of Landlock.
+func landlockABI() int { return 0 }
+
 // ownStage runs a stage that only this system has.
 func ownStage(args []string) (status int, ok bool) {
 	if len(args) > 0 && args[0] == seatbeltWord {
@@ -84,3 +91,12 @@ func ownStage(args []string) (status int, ok bool) {
 	}
 	return 0, false
 }
+
+// undumpable has no equal here that the command would not inherit.
+func undumpable() {}
+
+// getTerminal and setTerminal are the requests for a terminal's attributes.
+const (
+	getTerminal = unix.TIOCGETA
+	setTerminal = unix.TIOCSETA
+)

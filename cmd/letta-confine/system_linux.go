@@ -63,3 +63,14 @@ const oPath = unix.O_PATH
 
 // defaultTemp is the temporary directory of who has not set TMPDIR.
 const defaultTemp = "/tmp"
+
+// undumpable keeps the memory of this process, which holds credentials from now on,
+// out of core files and from other processes of the user. Executing a program ends
+// that. A failure would change nothing that the kernel's limits do not.
+func undumpable() { unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
+
+// getTerminal and setTerminal are the requests for a terminal's attributes.
+const (
+	getTerminal = unix.TCGETS
+	setTerminal = unix.TCSETS
+)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"strings"
+
+	"github.com/letta-confine/letta-confine/internal/launch"
 )
 
 // The rules of what the program itself says: everything goes to standard error
@@ -22,23 +24,60 @@ const (
 // errorFormat is how errors and warnings are said.
 var errorFormat string
 
-// errorFormatOf finds --error-format before the flags are parsed: a program that
+// annotates is whether errors are said to GitHub too (--annotate github).
+var annotates bool
+
+// setSpeech finds what says how to speak before the flags are parsed: a program that
 // asks for JSON gets it also where a flag before it is wrong, or the subcommand.
-func errorFormatOf(args []string) string {
-	const name = "--error-format"
-	format := errorText
+func setSpeech(args []string) {
+	errorFormat = early(args, "--error-format", errorText)
+	annotates = early(args, "--annotate", "") == "github"
+}
+
+// early returns the value of a flag, or without one the default.
+func early(args []string, name, value string) string {
 	for i, arg := range args {
-		switch value, given := strings.CutPrefix(arg, name+"="); {
+		switch v, given := strings.CutPrefix(arg, name+"="); {
 		case arg == "--":
-			return format
+			return value
 		case given:
-			format = value
+			value = v
 		case arg == name && i+1 < len(args):
-			format = args[i+1]
+			value = args[i+1]
 		}
 	}
-	return format
+	return value
 }
+
+// annotate says an error as a workflow command of GitHub's, where that was asked
+// for. Its syntax is escaped, so that no name of a file can begin another command.
+func annotate(title, text string) {
+	if annotates {
+		complain(annotation(title, text))
+	}
+}
+
+func annotation(title, text string) string {
+	data := func(s string) string {
+		s = strings.ReplaceAll(s, "%", "%25")
+		return strings.ReplaceAll(strings.ReplaceAll(s, "\r", "%0D"), "\n", "%0A")
+	}
+	title = strings.ReplaceAll(strings.ReplaceAll(data("letta-confine: "+title), ":", "%3A"), ",", "%2C")
+	return "::error title=" + title + "::" + data(text)
+}
+
+// failed says why a run ends with a status that is neither the command's own nor a
+// failure of the launcher.
+func failed(status int, text string) {
+	if errorFormat == errorJSON {
+		said{Code: status, Error: text}.write()
+		return
+	}
+	say("error", text)
+}
+
+// endLine ends a line of the command's, so that ours begins one.
+func endLine() { os.Stderr.WriteString("\n") }
 
 // said is a line of the program's own as JSON: an error or a warning.
 type said struct {
@@ -63,7 +102,15 @@ func say(kind, text string) { complain("letta-confine: " + kind + ": " + text) }
 
 // complain writes one line to standard error, whatever the text holds. It is one
 // write, so that lines of programs that share the terminal are not mixed.
-func complain(text string) { os.Stderr.WriteString(oneLine(text) + "\n") }
+func complain(text string) {
+	if annotates { // GitHub's older commands begin anywhere in a line
+		text = strings.ReplaceAll(text, "##[", "## [")
+	}
+	os.Stderr.WriteString(oneLine(text) + "\n")
+}
+
+// prompt asks a person, who answers on the same line.
+func prompt(text string) { os.Stderr.WriteString(oneLine(text)) }
 
 // oneLine blanks what ends a line or controls a terminal.
 func oneLine(text string) string {
@@ -88,6 +135,9 @@ func warn(text string) {
 // exit status.
 func fail(err error) int {
 	status, hint := exitStatus(err), hintOf(err)
+	if status == launch.ExitFailure {
+		annotate("the command did not run", err.Error())
+	}
 	if errorFormat == errorJSON {
 		said{Code: status, Error: err.Error(), Hint: hint}.write()
 		return status
@@ -131,6 +181,7 @@ func (h *hinted) Unwrap() error { return h.error }
 // withHint adds a cure to an error.
 func withHint(err error, hint string) error { return &hinted{err, hint} }
 
-func usageError(text string) error {
-	return withHint(errors.New(text), "usage: letta-confine [flags] -- command [argument ...]; see letta-confine --help")
-}
+// usageHint is the cure for a command line that is none.
+const usageHint = "usage: letta-confine [flags] -- command [argument ...]; see letta-confine --help"
+
+func usageError(text string) error { return withHint(errors.New(text), usageHint) }

@@ -157,3 +157,15 @@ func TestErrorsKeepTheRules(t *testing.T) {
 		}
 	}
 }
+
+// No text gets out of an annotation: neither into a property nor onto a line of its own.
+func TestAnnotation(t *testing.T) {
+	for _, c := range []struct{ title, text, want string }{
+		{"denied read", `read of "/x"`, `::error title=letta-confine%3A denied read::read of "/x"`},
+		{"a,file=x::y", "100%\r\n::set-env name=PATH::x", "::error title=letta-confine%3A a%2Cfile=x%3A%3Ay::100%25%0D%0A::set-env name=PATH::x"},
+	} {
+		if got := annotation(c.title, c.text); got != c.want {
+			t.Errorf("annotation(%q, %q) = %q, want %q", c.title, c.text, got, c.want)
+		}
+	}
+}

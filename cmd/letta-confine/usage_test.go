@@ -15,7 +15,7 @@ import (
 // documentedOnly are words of the usage that look like flags and are none.
 var documentedOnly = []string{"help"}
 
-// unlisted are flags that the usage need not name: pflag's own.
+// unlisted are flags that the usage need not name: the parser's own.
 var unlisted = []string{"help"}
 
 var flagWord = regexp.MustCompile(`--[a-z][a-z-]*`)
@@ -24,16 +24,23 @@ var flagWord = regexp.MustCompile(`--[a-z][a-z-]*`)
 // stand on one line, each after two blanks.
 var flagLine = regexp.MustCompile(`  --([a-z][a-z-]*)([ =]\S+)?`)
 
+// helpTexts are all that --help prints, by the word before it. A flag is described in
+// one of them, whether every subcommand takes it or only one has a use for it.
+var helpTexts = map[string]string{"": usage, "plan": planUsage, "explain": explainUsage, "probe": probeUsage, "doctor": probeUsage}
+
+// describing is all texts, each once.
+var describing = usage + planUsage + explainUsage + probeUsage
+
 func TestUsageNamesEveryFlag(t *testing.T) {
 	described := map[string]string{} // the value's name, by flag
-	for _, m := range flagLine.FindAllStringSubmatch(usage, -1) {
+	for _, m := range flagLine.FindAllStringSubmatch(describing, -1) {
 		if _, twice := described[m[1]]; twice {
 			t.Errorf("usage describes --%s twice", m[1])
 		}
 		described[m[1]] = strings.TrimSpace(m[2])
 	}
 	seen := map[string]bool{}
-	for _, f := range flags {
+	for _, f := range slices.Concat(flags, planFlags) {
 		if seen[f.name] {
 			t.Errorf("flags holds --%s twice", f.name)
 		}
@@ -51,7 +58,7 @@ func TestUsageNamesEveryFlag(t *testing.T) {
 			t.Errorf("usage describes --%s, which is no flag", name)
 		}
 	}
-	for _, word := range flagWord.FindAllString(usage, -1) {
+	for _, word := range flagWord.FindAllString(describing, -1) {
 		name := word[2:]
 		if !seen[name] && !slices.Contains(documentedOnly, name) {
 			t.Errorf("usage mentions %s, which is no flag", word)
@@ -61,7 +68,7 @@ func TestUsageNamesEveryFlag(t *testing.T) {
 
 // The values that the usage lists, "a|b|c", are those that the flag takes.
 func TestUsageNamesEveryValue(t *testing.T) {
-	for _, m := range flagLine.FindAllStringSubmatch(usage, -1) {
+	for _, m := range flagLine.FindAllStringSubmatch(describing, -1) {
 		name, value := m[1], strings.TrimSpace(m[2])
 		if !strings.Contains(value, "|") || strings.ContainsAny(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 			continue
@@ -86,7 +93,7 @@ func TestUsageNamesEveryValue(t *testing.T) {
 func TestParseTakesEveryFlag(t *testing.T) {
 	values := map[string]string{ // what a flag takes that does not take a path
 		"caches": "host", "backend": "landlock", "prefer": "fast", "require": "any", "on-unavailable": "run",
-		"missing-denied": "refuse", "error-format": "json", "tmp": "private", "layout": "letta", "profile": "workspace", "default-mode": "read-only", "mode": "read-only", "preset": "read-only", "max-siblings": "7", "keep-fd": "3", "for": "write", "probe-timeout": "9s",
+		"missing-denied": "refuse", "error-format": "json", "tmp": "private", "layout": "letta", "profile": "workspace", "default-mode": "read-only", "mode": "read-only", "preset": "read-only", "max-siblings": "7", "keep-fd": "3", "for": "write", "probe-timeout": "9s", "annotate": "github",
 		"approval": "never", "answer-timeout": "9s", "widen": "workspace-write",
 	}
 	for _, f := range flags {
@@ -112,16 +119,22 @@ func TestParseTakesEveryFlag(t *testing.T) {
 }
 
 func TestUsageIsShort(t *testing.T) {
-	lines := strings.Split(strings.TrimSuffix(usage, "\n"), "\n")
-	if len(lines) > 60 {
-		t.Errorf("usage has %d lines, want 60 at most", len(lines))
-	}
-	for i, line := range lines {
-		if len(line) > 80 {
-			t.Errorf("line %d of the usage has %d columns, want 80 at most", i+1, len(line))
+	for word, text := range helpTexts {
+		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+		most := 20
+		if word == "" {
+			most = 60
 		}
-		if strings.TrimRight(line, " \t") != line || strings.Contains(line, "\t") {
-			t.Errorf("line %d of the usage has a tab or ends in a blank", i+1)
+		if len(lines) > most {
+			t.Errorf("%s --help has %d lines, want %d at most", word, len(lines), most)
+		}
+		for i, line := range lines {
+			if len(line) > 80 {
+				t.Errorf("line %d of %s --help has %d columns, want 80 at most", i+1, word, len(line))
+			}
+			if strings.TrimRight(line, " \t") != line || strings.Contains(line, "\t") {
+				t.Errorf("line %d of %s --help has a tab or ends in a blank", i+1, word)
+			}
 		}
 	}
 }
@@ -168,8 +181,11 @@ func TestUsageExamples(t *testing.T) {
 
 // What --help prints is the constant.
 func TestHelpPrintsUsage(t *testing.T) {
-	out, err := exec.Command(launcher(t), "--help").Output()
-	if err != nil || string(out) != usage {
-		t.Errorf("--help prints %q, %v, want the usage", out, err)
+	for word, want := range helpTexts {
+		args := append(strings.Fields(word), "--help")
+		out, err := exec.Command(launcher(t), args...).Output()
+		if err != nil || string(out) != want {
+			t.Errorf("%q prints %q, %v, want its usage", args, out, err)
+		}
 	}
 }

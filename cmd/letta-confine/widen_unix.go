@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/letta-confine/letta-confine/approval"
 	"github.com/letta-confine/letta-confine/internal/launch"
@@ -19,56 +20,77 @@ func (in *inputs) escalation() string {
 // widening runs the command in the mode of --widen, once, where that is allowed.
 // Whatever would keep the wider run from starting is an error before anybody is
 // asked, and so is a mode that is not wider.
-func (o *options) widening([]string) (int, error) {
+func (o *options) widening([]string) (status int, err error) {
+	began := time.Now()
 	in, err := gather(o)
 	if err != nil {
+		(&inputs{opts: o, unresolved: true}).refused(began, err)
 		return 0, err
 	}
 	if o.printPolicy {
 		return 0, in.printPolicy()
 	}
 	wide, err := in.widened()
+	if err == nil && o.widenOnDenial {
+		return in.afterDenial(wide, began)
+	}
+	var rep *report
+	if err == nil {
+		rep, err = wide.begin(began)
+	}
+	if err == nil {
+		in.kept, in.log = wide.kept, wide.log
+		if err = in.mayWiden(wide, rep); err != nil {
+			rep.failed(err)
+		}
+	}
+	if err == nil {
+		status, err = wide.run(rep)
+	}
 	if err != nil {
-		return 0, err
+		in.refused(began, err)
 	}
-	if o.widenOnDenial {
-		return in.afterDenial(wide)
-	}
-	rep, err := wide.begin()
-	if err != nil {
-		return 0, err
-	}
-	in.log = wide.log
-	if err := in.mayWiden(wide, rep); err != nil {
-		rep.failed(err)
-		return 0, err
-	}
-	return wide.run(rep)
+	return status, err
 }
 
 // afterDenial runs the command as it is, and asks where it is known that the sandbox
 // denied it something. What it did until then it does a second time.
-func (in *inputs) afterDenial(wide *inputs) (int, error) {
-	rep, err := in.begin()
-	if err != nil {
-		return 0, err
+func (in *inputs) afterDenial(wide *inputs, began time.Time) (status int, err error) {
+	rep, err := in.begin(began)
+	if err == nil {
+		err = wide.checkCommand(wide.opts.args)
 	}
-	if err := wide.checkCommand(wide.opts.args); err != nil {
-		return 0, err
+	if err == nil {
+		err = wide.keepsSession()
 	}
-	if err := wide.keepsSession(); err != nil {
-		return 0, err
+	if err == nil {
+		status, err = in.run(rep)
 	}
-	status, err := in.run(rep)
-	if err != nil || in.denied != deniedSure {
+	switch {
+	case err != nil:
+		in.refused(began, err)
 		return status, err
+	case in.verdict != denied:
+		return status, nil
 	}
-	wide.log, wide.parent = in.log, in.parent
 	if err := in.mayWiden(wide, rep); err != nil {
 		in.warn(err.Error())
 		return status, nil // the command has run, and this is what came of it
 	}
-	return wide.run(rep)
+	return wide.second(in, rep)
+}
+
+// second runs the command a second time, with what the first run has open.
+func (in *inputs) second(first *inputs, rep *report) (status int, err error) {
+	began := time.Now()
+	in.kept, in.parent = first.kept, first.parent
+	if err = in.openAudit(began); err == nil {
+		status, err = in.run(rep)
+	}
+	if err != nil {
+		in.refused(began, err)
+	}
+	return status, err
 }
 
 // mayWiden asks whether the command may run as wide says; nil is a yes.
@@ -109,7 +131,7 @@ func (in *inputs) widened() (*inputs, error) {
 	case slices.Index(modes, o.widen) <= slices.Index(modes, in.mode):
 		return nil, fmt.Errorf("--widen %s is not strictly wider than the mode %s", o.widen, in.mode)
 	}
-	o.mode, o.preset, o.defaultMode = o.widen, "", ""
+	o.mode, o.preset, o.defaultMode, o.widenOnDenial = o.widen, "", "", false
 	w := &inputs{
 		opts: &o, env: os.Environ(), cwd: in.cwd, cwdID: in.cwdID, aliasOf: make(map[string]string), parent: -1,
 		given: in.given, session: in.session, files: slices.Clone(in.files),

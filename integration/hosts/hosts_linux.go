@@ -224,6 +224,7 @@ var kernels = []host{
 	booted("Linux 6.1, Landlock ABI 2", kernel{suite: "bookworm", version: `6\.1\.`, abi: 2}),
 	booted("Linux 6.12, Landlock ABI 6", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6}),
 	booted("newest Linux", kernel{suite: "trixie-backports", version: newest, abi: anyABI}),
+	booted("newest Linux, "+auditOn, kernel{suite: "trixie-backports", version: newest, abi: anyABI, args: auditOn}),
 	booted("Landlock not in lsm=", kernel{suite: "bookworm", version: `6\.1\.`, args: "lsm=lockdown,yama"}),
 	booted("max_user_namespaces=0", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6, args: "sysctl.user.max_user_namespaces=0"}),
 	booted("unprivileged_userns_clone=0", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6, args: "sysctl.kernel.unprivileged_userns_clone=0"}),

@@ -148,7 +148,7 @@ func (j *judge) judge() (v verdict, err error) {
 		v.Auto = "refused"
 	}
 	v.Auto += auto.wrong(auto.backend)
-	v.Bwrap, v.Landlock = j.backend(probed, "bwrap"), j.backend(probed, "landlock")
+	v.Bwrap, v.Landlock = j.backend(probed, "bwrap"), j.backend(probed, "landlock")+j.logged()
 	return v, nil
 }
 
@@ -173,6 +173,47 @@ func (j *judge) backend(probed map[string]string, name string) string {
 	}
 	return said + r.wrong(r.backend)
 }
+
+// logged says, on a host that was booted with a log of its audit, whether
+// --audit-denials finds there each act that Landlock denied, or why it cannot.
+func (j *judge) logged() string {
+	if line, err := os.ReadFile("/proc/cmdline"); err != nil || !strings.Contains(string(line), auditOn) {
+		return ""
+	}
+	r := j.run(j.confined("--backend", "landlock", "--audit-denials", "--supervise"))
+	if wrong := r.wrong(r.backend); wrong != "" || r.backend == "" {
+		return " UNLOGGED" + wrong
+	}
+	text, err := os.ReadFile(j.dir + "/report")
+	if err != nil {
+		return " UNLOGGED " + err.Error()
+	}
+	var e struct {
+		Denied, Unreadable string
+		Denials            []struct {
+			Path, By   string
+			OverDenial bool
+		}
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	json.Unmarshal(lines[len(lines)-1], &e)
+	if e.Unreadable != "" {
+		return " but " + e.Unreadable
+	}
+	for _, path := range []string{"/secret/file", "/secret", "/fixed/file", "/outside", ""} {
+		found := false
+		for _, d := range e.Denials {
+			found = found || d.Path == j.dir+path && d.By == "kernel" && !d.OverDenial
+		}
+		if !found || e.Denied != "denied" {
+			return fmt.Sprintf(" UNLOGGED %q: %s", path, lines[len(lines)-1])
+		}
+	}
+	return " and logged"
+}
+
+// auditOn is what a kernel is booted with that logs from the beginning.
+const auditOn = "audit=1"
 
 // probe has the launcher probe the host.
 func (j *judge) probe(v *verdict) map[string]string {

@@ -2,6 +2,7 @@ package hostfs
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/letta-confine/letta-confine/policy"
@@ -12,6 +13,10 @@ type Mount struct {
 	Dev   string // "major:minor" of the file system
 	Root  string // which of its directories is shown
 	Point string // where
+
+	Type               string // of the file system
+	ReadOnly           bool   // this mount of it
+	FileSystemReadOnly bool   // wherever it is mounted
 }
 
 // errMountinfo says that a line of mountinfo has not the documented form.
@@ -25,7 +30,11 @@ func ParseMounts(text string) ([]Mount, error) {
 		if len(fields) < 6 {
 			return nil, errMountinfo
 		}
-		mounts = append(mounts, Mount{Dev: fields[2], Root: unescape(fields[3]), Point: unescape(fields[4])})
+		m := Mount{Dev: fields[2], Root: unescape(fields[3]), Point: unescape(fields[4]), ReadOnly: strings.HasPrefix(fields[5], "ro")}
+		if i := slices.Index(fields, "-"); i >= 0 && i+3 < len(fields) {
+			m.Type, m.FileSystemReadOnly = fields[i+1], strings.HasPrefix(fields[i+3], "ro")
+		}
+		mounts = append(mounts, m)
 	}
 	return mounts, nil
 }

@@ -3,6 +3,7 @@ package inner
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -117,7 +118,8 @@ func (p Peer) Ready(limit time.Duration) (Proof, error) {
 	case err != nil && err != unix.ECONNRESET:
 		return Proof{}, err
 	case kind == msgReady && pid > 0:
-		return Proof{PID: pid, MountNamespace: string(text), NoNewPrivs: true}, nil
+		namespace, refused, _ := strings.Cut(string(text), " ")
+		return Proof{PID: pid, MountNamespace: namespace, Refused: refused, NoNewPrivs: true}, nil
 	case kind == msgRefuse:
 		return Proof{}, fmt.Errorf("%w: %s", ErrRefused, text)
 	}

@@ -1,10 +1,17 @@
 package inner
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/bwrap"
+	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/landlock"
 	"github.com/letta-confine/letta-confine/policy"
 )
@@ -12,15 +19,16 @@ import (
 // Plan is what the supervisor tells the stage.
 type Plan struct {
 	Argv   []string
-	Env    []string // of the command; bubblewrap itself runs with an empty one
+	Env    []string // of the command; bubblewrap itself runs with an empty one. By path: see Word
 	Dir    string   // working directory, canonical
 	DirID  policy.ID
 	Checks []bwrap.Check
 	Keep   []int  // descriptors that the command inherits, besides 0, 1 and 2
 	Stderr int    // the descriptor that becomes 2; bubblewrap's own is the supervisor's
-	Root   int    // a descriptor of the host's root directory
+	Root   int    // a descriptor of the host's root directory; none by path
 	Mask   uint64 // the signals that the command starts with blocked
 
+	Bare       bool // without bubblewrap: the layer is all there is
 	Isolated   bool // the processes of the command are: no keyrings, no new user namespaces
 	NoUserNS   bool // no new user namespaces
 	NewSession bool // the command leads a session of its own
@@ -30,17 +38,71 @@ type Plan struct {
 	Report  int
 	Started string
 
+	Trial Trial // what is tried once all is in force, for the proof
+
 	// Again are the standard descriptors that must be opened anew, so that they
 	// belong to the sandbox's mounts.
 	Again []Reopen
 
 	// Layer is the Landlock domain inside the sandbox; none where its ABI is 0.
 	Layer landlock.Ruleset
+
+	byPath bool // nothing of the launcher is outside: no descriptor comes from it
 }
 
-// Namespace stands in Plan.Started where the name of the sandbox's mount
-// namespace has to be.
-const Namespace = "@mount-namespace@"
+// Words returns the arguments of a stage that somebody else starts in bubblewrap,
+// with the launcher's program by its path and no descriptor. Argv is left out: the
+// command follows. Env holds what to change in the environment that is found, for
+// [launch.Alter].
+//
+// What such a stage cannot do is look at the host, where it has no descriptor: that a
+// mask lies on what the policy denies it believes. It looks at the standard
+// descriptors itself (see standard).
+func (p Plan) Words(self string) []string {
+	p.Argv = []string{self} // the form has at least one
+	return []string{self, Word, carried + base64.RawURLEncoding.EncodeToString(p.Encode()), Alone}
+}
+
+// carried begins the word that is a plan and not the number of a descriptor.
+const carried = "plan:"
+
+// read returns the plan that the first word after Word is or leads to. rest are the
+// words of a command that follow one that is the plan.
+func read(word string, rest []string) (Plan, error) {
+	text, ok := strings.CutPrefix(word, carried)
+	if ok {
+		data, err := base64.RawURLEncoding.DecodeString(text)
+		if err != nil || len(rest) == 0 {
+			return Plan{}, errPlan
+		}
+		p, err := decode(data)
+		p.Argv, p.Env = rest, launch.Alter(os.Environ(), p.Env)
+		p.Stderr, p.Root, p.Report, p.byPath = 2, -1, -1, true
+		return p, err
+	}
+	fd, err := strconv.Atoi(word)
+	if err != nil || len(rest) > 0 {
+		return Plan{}, errPlan
+	}
+	data, err := launch.ReadAll(fd, maxPlan)
+	if err != nil {
+		return Plan{}, err
+	}
+	p, err := decode(data)
+	clear(data)
+	// Bubblewrap keeps the file open as long as the command runs, and the plan has
+	// the command's environment.
+	if err == nil {
+		err = unix.Ftruncate(fd, 0)
+	}
+	return p, err
+}
+
+// What stands in Plan.Started for what only the stage knows.
+const (
+	Namespace = "@mount-namespace@"
+	Refused   = "@refused@" // the error of the trial
+)
 
 // Alone stands in the place of the control socket's number where there is no
 // supervisor.
@@ -77,6 +139,9 @@ func (p Plan) Encode() []byte {
 	e.number(p.Mask)
 	e.number(uint64(p.Report + 1))
 	e.string(p.Started)
+	e.string(p.Trial.Path)
+	e.bool(p.Trial.Write)
+	e.bool(p.Bare)
 	e.bool(p.Isolated)
 	e.bool(p.NoUserNS)
 	e.bool(p.NewSession)
@@ -90,12 +155,17 @@ func (p Plan) Encode() []byte {
 	e.number(uint64(p.Layer.ABI))
 	e.number(uint64(p.Layer.Handled))
 	e.number(p.Layer.Scoped)
+	e.bool(p.Layer.Log)
 	e.number(uint64(len(p.Layer.Grants)))
 	for _, g := range p.Layer.Grants {
 		e.string(g.Path)
 		e.number(uint64(g.Rights))
 		e.id(g.ID)
 		e.bool(g.Optional)
+	}
+	e.number(uint64(len(p.Layer.Guarded)))
+	for _, id := range p.Layer.Guarded {
+		e.id(id)
 	}
 	return e.out
 }
@@ -149,6 +219,8 @@ func decode(data []byte) (p Plan, err error) {
 	p.Mask = d.number()
 	p.Report = int(d.number()) - 1
 	p.Started = d.string()
+	p.Trial = Trial{d.string(), d.number() == 1}
+	p.Bare = d.number() == 1
 	p.Isolated = d.number() == 1
 	p.NoUserNS = d.number() == 1
 	p.NewSession = d.number() == 1
@@ -158,10 +230,14 @@ func decode(data []byte) (p Plan, err error) {
 	p.Layer.ABI = int(d.number())
 	p.Layer.Handled = landlock.Rights(d.number())
 	p.Layer.Scoped = d.number()
+	p.Layer.Log = d.number() == 1
 	for n := d.number(); n > 0 && !d.failed; n-- {
 		p.Layer.Grants = append(p.Layer.Grants, landlock.Grant{
 			Path: d.string(), Rights: landlock.Rights(d.number()), ID: d.id(), Optional: d.number() == 1,
 		})
+	}
+	for n := d.number(); n > 0 && !d.failed; n-- {
+		p.Layer.Guarded = append(p.Layer.Guarded, d.id())
 	}
 	if d.failed || len(d.rest) > 0 || len(p.Argv) == 0 {
 		return Plan{}, errPlan

@@ -12,6 +12,7 @@ import (
 	"github.com/letta-confine/letta-confine/internal/harden"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
+	"github.com/letta-confine/letta-confine/landlock"
 	"github.com/letta-confine/letta-confine/policy"
 )
 
@@ -24,22 +25,14 @@ const maxPlan = 64 << 20
 // goroutine to its thread: what the stage gives up, that thread gives up, and
 // that thread executes.
 func Main(args []string) int {
-	if len(args) != 2 {
-		return launch.ExitFailure
-	}
-	planFD, err := strconv.Atoi(args[0])
-	if err != nil {
+	if len(args) < 2 {
 		return launch.ExitFailure
 	}
 	to, err := supervisor(args[1])
 	if err != nil {
 		return launch.ExitFailure
 	}
-	text, err := launch.ReadAll(planFD, maxPlan)
-	if err != nil {
-		return launch.ExitFailure
-	}
-	p, err := decode(text)
+	p, err := read(args[0], args[2:])
 	if err != nil {
 		return launch.ExitFailure
 	}
@@ -107,6 +100,7 @@ func (a alone) ready(p Plan, proof Proof) bool {
 		return true
 	}
 	line := strings.Replace(p.Started, Namespace, proof.MountNamespace, 1)
+	line = strings.Replace(line, Refused, proof.Refused, 1)
 	_, err := unix.Write(p.Report, []byte(line))
 	if err != nil {
 		a.say("report: " + err.Error())
@@ -125,8 +119,11 @@ func confine(p Plan) (Proof, error) {
 	if err != nil {
 		return Proof{}, fmt.Errorf("no_new_privs: %w", err)
 	}
-	if nnp != 1 {
+	if nnp != 1 && !p.Bare { // then the layer sets it
 		return Proof{}, errors.New("no_new_privs is not set")
+	}
+	if p.Bare && p.Layer.ABI == 0 {
+		return Proof{}, landlock.ErrABI
 	}
 	if p.Stderr != 2 {
 		if err := unix.Dup3(p.Stderr, 2, 0); err != nil {
@@ -144,6 +141,11 @@ func confine(p Plan) (Proof, error) {
 	}
 	if err := p.verify(); err != nil {
 		return Proof{}, err
+	}
+	if p.byPath {
+		if p.Again, err = standard(); err != nil {
+			return Proof{}, err
+		}
 	}
 	for _, r := range p.Again {
 		if err := r.reopen(); err != nil {
@@ -166,14 +168,20 @@ func confine(p Plan) (Proof, error) {
 			return Proof{}, fmt.Errorf("landlock: %w", err)
 		}
 	}
+	refused, err := p.Trial.Try()
+	if err != nil {
+		return Proof{}, err
+	}
 	if err := harden.Apply(harden.Options{Keyrings: p.Isolated, NoUserNS: p.Isolated || p.NoUserNS}); err != nil {
 		return Proof{}, err
 	}
-	mask := Sigset(p.Mask)
-	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &mask, nil); err != nil {
-		return Proof{}, fmt.Errorf("signal mask: %w", err)
+	if !p.byPath { // else nobody changed it
+		mask := Sigset(p.Mask)
+		if err := unix.PthreadSigmask(unix.SIG_SETMASK, &mask, nil); err != nil {
+			return Proof{}, fmt.Errorf("signal mask: %w", err)
+		}
 	}
-	return prove()
+	return prove(refused)
 }
 
 // reopen puts the same file, at the same offset, but reached through the
@@ -219,15 +227,16 @@ func same(path string, want policy.ID) error {
 type Proof struct {
 	PID            int    // as the supervisor's pid namespace numbers it
 	MountNamespace string // as /proc/self/ns/mnt names it
+	Refused        string // the error that the plan's trial ended in, or ""
 	NoNewPrivs     bool
 }
 
-func prove() (Proof, error) {
+func prove(refused string) (Proof, error) {
 	ns, err := os.Readlink("/proc/self/ns/mnt")
 	if err != nil {
 		return Proof{}, fmt.Errorf("mount namespace: %w", err)
 	}
-	return Proof{MountNamespace: ns, NoNewPrivs: true}, nil
+	return Proof{MountNamespace: ns, Refused: refused, NoNewPrivs: true}, nil
 }
 
-func (p Proof) encode() []byte { return []byte(p.MountNamespace) }
+func (p Proof) encode() []byte { return []byte(p.MountNamespace + " " + p.Refused) }

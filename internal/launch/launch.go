@@ -9,7 +9,10 @@
 // main. The command gets the default for these; SIGINT and SIGHUP are kept.
 package launch
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Exit statuses of the process contract.
 const (
@@ -53,4 +56,34 @@ func Unsetenv(env []string, name string) []string {
 		}
 	}
 	return kept
+}
+
+// Alter returns env with each entry NAME=VALUE of changes set, and each NAME unset.
+func Alter(env, changes []string) []string {
+	for _, entry := range changes {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			env = Setenv(env, name, value)
+		} else {
+			env = Unsetenv(env, name)
+		}
+	}
+	return env
+}
+
+// Changes returns what Alter needs to make to of from: what is set otherwise or anew
+// in the order of to, and then what is unset. The last of two entries counts.
+func Changes(from, to []string) (changes []string) {
+	for _, entry := range to {
+		name, value, _ := strings.Cut(entry, "=")
+		if old, ok := Getenv(from, name); !ok || old != value {
+			changes = append(changes, entry)
+		}
+	}
+	for _, entry := range from {
+		name, _, ok := strings.Cut(entry, "=")
+		if _, stays := Getenv(to, name); ok && name != "" && !stays && !slices.Contains(changes, name) {
+			changes = append(changes, name)
+		}
+	}
+	return changes
 }

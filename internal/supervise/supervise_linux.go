@@ -1,5 +1,5 @@
-// Package supervise runs a command in a bubblewrap sandbox and stays beside it,
-// to keep the process contract that bubblewrap alone does not: exit statuses that
+// Package supervise runs a command in a bubblewrap sandbox, or in a Landlock domain
+// alone, and stays beside it, to keep the process contract that these do not: exit statuses that
 // tell the launcher's failure from the command's, signals that reach the command,
 // and nothing of the sandbox left when the supervisor is killed.
 //
@@ -36,7 +36,7 @@ const readyLimit = 30 * time.Second
 
 // Sandbox is what to run and in what.
 type Sandbox struct {
-	Bwrap   string     // canonical path of the program
+	Bwrap   string     // canonical path of the program; "" where the stage starts without it
 	Args    []string   // its arguments, without the command
 	Inner   inner.Plan // Stderr and Mask are filled in by Run
 	Private bool       // start from a private copy of the mount table
@@ -44,12 +44,22 @@ type Sandbox struct {
 	Parent     int                     // pidfd of the process whose end ends the command, or -1
 	NewSession bool                    // the command leads a session that the terminal's signals do not reach
 	Started    func(inner.Proof) error // called once the sandbox stands, before the command runs
+	Said       *Said                   // gets what the command writes to standard error, or nil
 }
 
 // StartError says that the sandbox failed before the command could run.
-type StartError struct{ Err error }
+type StartError struct {
+	Err  error
+	Bare bool // without bubblewrap
+}
 
-func (e *StartError) Error() string { return "bubblewrap: " + e.Err.Error() }
+func (e *StartError) Error() string {
+	if e.Bare {
+		return "landlock: " + e.Err.Error()
+	}
+	return "bubblewrap: " + e.Err.Error()
+}
+
 func (e *StartError) Unwrap() error { return e.Err }
 
 // forwarded are the signals that the supervisor passes on.
@@ -74,7 +84,7 @@ func Run(s Sandbox) (status int, err error) {
 	child, err := start(s)
 	if err != nil {
 		adopt(false)
-		return 0, &StartError{err}
+		return 0, &StartError{err, s.Bwrap == ""}
 	}
 	defer child.close()
 	relay.sandbox(child)
@@ -82,7 +92,7 @@ func Run(s Sandbox) (status int, err error) {
 	if err == nil {
 		err = child.alive()
 	}
-	if err == nil {
+	if err == nil && !child.bare {
 		err = elsewhere(proof)
 	}
 	if err == nil {
@@ -104,9 +114,10 @@ func Run(s Sandbox) (status int, err error) {
 	tty := openTerminal()
 	gone := child.peer.Go()
 	status = child.wait()
+	s.Said.finish()
 	tty.restore()
 	if gone != nil {
-		return relay.interrupted(), &StartError{gone}
+		return relay.interrupted(), &StartError{gone, child.bare}
 	}
 	if err := child.peer.ExecError(); err != nil {
 		return 0, err
@@ -151,6 +162,7 @@ type child struct {
 	stderr int // what bubblewrap itself says
 
 	program string // its path
+	bare    bool   // it is the stage itself
 }
 
 // stageEnv is the environment of bubblewrap and of the inner stage. The stage does
@@ -214,26 +226,35 @@ func start(s Sandbox) (*child, error) {
 	for i := range files {
 		files[i] = ^uintptr(0)
 	}
+	said, err := s.Said.open()
+	if err != nil {
+		return nil, err
+	}
 	files[0], files[1], files[2] = 0, 1, uintptr(stderr)
 	for _, fd := range s.Inner.Keep {
 		files[fd] = uintptr(fd)
 	}
 	files[exeFD], files[argsFD], files[planFD], files[ctlFD], files[errFD], files[rootFD] =
-		uintptr(exe), uintptr(args), uintptr(plan), uintptr(stage), 2, uintptr(root)
+		uintptr(exe), uintptr(args), uintptr(plan), uintptr(stage), uintptr(said), uintptr(root)
 
 	argv := []string{
 		"bwrap", "--args", strconv.Itoa(argsFD), "--",
 		"/proc/self/fd/" + strconv.Itoa(exeFD), inner.Word, strconv.Itoa(planFD), strconv.Itoa(ctlFD),
 	}
-	pid, err := syscall.ForkExec(s.Bwrap, argv, &syscall.ProcAttr{
+	program := s.Bwrap
+	if program == "" {
+		program, argv = "/proc/self/exe", argv[4:]
+	}
+	pid, err := syscall.ForkExec(program, argv, &syscall.ProcAttr{
 		Env:   stageEnv,
 		Files: files,
 		Sys:   &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL, Unshareflags: s.unshare()},
 	})
+	s.Said.begin()
 	if err != nil {
-		return nil, fmt.Errorf("starting %q: %w", s.Bwrap, err)
+		return nil, fmt.Errorf("starting %q: %w", program, err)
 	}
-	return &child{pid: pid, peer: peer, stderr: stderr, program: s.Bwrap}, nil
+	return &child{pid: pid, peer: peer, stderr: stderr, program: program, bare: s.Bwrap == ""}, nil
 }
 
 // openRoot opens the host's root directory for the stage, which compares through
@@ -279,12 +300,14 @@ func (c *child) abandon(reason error) error {
 	since := launch.Started(strconv.Itoa(c.pid)) // also of one that has ended and was not waited for
 	unix.Kill(c.pid, unix.SIGKILL)
 	c.wait()
-	endOrphans(c.program, since)
+	if !c.bare {
+		endOrphans(c.program, since)
+	}
 	adopt(false)
 	if text := c.said(); errors.Is(reason, inner.ErrGone) && text != "" {
 		reason = errors.New(text)
 	}
-	return &StartError{reason}
+	return &StartError{reason, c.bare}
 }
 
 // ready waits for the stage, or for the end of bubblewrap.

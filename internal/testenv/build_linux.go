@@ -25,29 +25,27 @@ var launcher = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, "letta-confine")
-	build := exec.Command("go", "build", "-trimpath", "-tags", "launcher", "-o", file, "github.com/letta-confine/letta-confine/cmd/letta-confine")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return file, nil
+	return build(filepath.Join(dir, "letta-confine"), "-tags", "launcher")
 })
 
-// companion builds the launcher's companion beside it, once likewise.
+// companion builds the program that belongs beside the launcher.
 var companion = sync.OnceValues(func() (string, error) {
 	dir, err := binDir()
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, "letta-confine-check")
-	build := exec.Command("go", "build", "-trimpath", "-o", file, "github.com/letta-confine/letta-confine/cmd/letta-confine")
+	return build(filepath.Join(dir, "letta-confine-check"))
+})
+
+func build(file string, flags ...string) (string, error) {
+	args := append([]string{"build", "-trimpath", "-o", file}, flags...)
+	build := exec.Command("go", append(args, "github.com/letta-confine/letta-confine/cmd/letta-confine")...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return file, nil
-})
+}
 
 // helper copies the running test binary to where every user can execute it.
 var helper = sync.OnceValues(func() (string, error) {
@@ -68,8 +66,8 @@ var helper = sync.OnceValues(func() (string, error) {
 // Launcher returns the path of the launcher, built from this source without cgo.
 func Launcher(t testing.TB) string { return must(t, launcher) }
 
-// Companion builds what the launcher hands over to, beside it, and returns its path.
-func Companion(t testing.TB) string { return must(t, companion) }
+// Companion builds what the launcher hands some of its subcommands to, beside it.
+func Companion(t testing.TB) { must(t, companion) }
 
 // Helper returns the path of a copy of this test binary that every user can
 // execute. What it does when executed is up to the TestMain of the package.

@@ -1,0 +1,5 @@
+//go:build !linux && !darwin && !launcher
+
+package main
+
+func manageCredentials([]string) (int, error) { return 0, errPlatform }
