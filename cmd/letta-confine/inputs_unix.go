@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,10 @@ import (
 	"github.com/letta-confine/letta-confine/policy"
 	"github.com/letta-confine/letta-confine/profile"
 )
+
+// manyRoots is from where on a start makes so much that a collection would come in
+// between, with threads of its own, and all of it is in use until the command runs.
+const manyRoots = 200
 
 // maxPolicy bounds a policy file; a thousand roots of the longest path fit.
 const maxPolicy = 16 << 20
@@ -110,6 +115,9 @@ func collect(o *options) (*inputs, error) {
 		p.Merge(q)
 	}
 	p.Merge(o.listed)
+	if n := len(p.BaseWritable) + len(p.Denied) + len(p.ReadOnly) + len(p.Writable); n > manyRoots {
+		debug.SetGCPercent(800)
+	}
 	for _, part := range []func(*policy.Policy) error{in.mode, in.named, in.helpers, in.temporary, in.caches, in.privately, in.worktrees, in.guard} {
 		if err := part(p); err != nil {
 			return nil, err
