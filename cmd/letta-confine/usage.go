@@ -3,7 +3,7 @@ package main
 // usage is the answer to --help. A test holds it to the flag set, with what the
 // subcommands below add, and runs its examples.
 const usage = `usage: letta-confine [flags] -- command [argument ...]
-       letta-confine plan|explain|probe|doctor [flags] ...  (each has a --help)
+       letta-confine plan|explain|learn|probe|doctor ...  (each has a --help)
        letta-confine check KIND ... | credentials list|describe|set|unset [REF]
        letta-confine completion SHELL | version [--json]
        letta-confine bwrap-argv ... | landlock-run ...  (docs/dsh.md)
