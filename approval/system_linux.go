@@ -11,3 +11,15 @@ func ended(pid int) (bool, error) {
 	}
 	return err == nil && info.Signo != 0, err
 }
+
+const getTermios = unix.TCGETS
+
+// setTermios sets the terminal's attributes and throws away what was typed and not
+// read. It does not wait until what was written is shown: that may be never.
+func setTermios(fd int, t *unix.Termios) error {
+	err := unix.IoctlSetTermios(fd, unix.TCSETS, t)
+	if err == nil {
+		err = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH)
+	}
+	return err
+}

@@ -100,6 +100,10 @@ func dispatch(args []string) (int, error) {
 		return probeHost(args[1:])
 	case "doctor":
 		return probeHost(append([]string{"--self-test"}, args[1:]...))
+	case "approve":
+		return approve(args[1:])
+	case "preset":
+		return presets(args[1:])
 	case "completion":
 		return completion(args[1:])
 	case bwrapFace:
