@@ -5,10 +5,14 @@ VERSION   ?=
 export CGO_ENABLED = 0
 export GOFLAGS     = -trimpath
 
+# No profiles: the runtime would take the first sample, and make room for more, at
+# every start of every command (docs/decisions/0030-launch-path.md).
+LEAN = -X runtime.godebugDefault=memprofilerate=0,profstackdepth=0
+
 .PHONY: build setup test check lint integration containment hosts workloads fuzz golden bench demo repro cross ci
 
 build:
-	$(GO) build -tags launcher -ldflags '-s -w' -o bin/letta-confine ./cmd/letta-confine
+	$(GO) build -tags launcher -ldflags '-s -w $(LEAN)' -o bin/letta-confine ./cmd/letta-confine
 	$(GO) build -ldflags '-s -w' -o bin/letta-confine-check ./cmd/letta-confine
 
 setup: ## install what the tests need and this machine lacks

@@ -139,6 +139,47 @@ func TestJudgeTexts(t *testing.T) {
 	}
 }
 
+// The common languages, in the C library's words (glibc 2.43): the place of a mask,
+// a read-only mount, Landlock's refusal, and a link from one mount to another.
+func TestJudgeLanguages(t *testing.T) {
+	p := policy.Policy{RestrictWrites: true, Denied: []string{"/h/agents"}, Writable: []string{"/w"}}
+	r, err := policy.Resolve(p, host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for language, texts := range map[string][4]string{ // of ENOENT, EROFS, EACCES, EXDEV
+		"de":    {"Datei oder Verzeichnis nicht gefunden", "Das Dateisystem ist nur lesbar", "Keine Berechtigung", "Ungültiger Link über Gerätegrenzen hinweg"},
+		"fr":    {"Aucun fichier ou dossier de ce nom", "Système de fichiers accessible en lecture seulement", "Permission non accordée", "Lien physique inter-périphérique invalide"},
+		"es":    {"No existe el fichero o el directorio", "Sistema de ficheros de sólo lectura", "Permiso denegado", "Enlace cruzado entre dispositivos no permitido"},
+		"it":    {"File o directory non esistente", "File system in sola lettura", "Permesso negato", "Collegamento tra dispositivi non valido"},
+		"pt":    {"Ficheiro ou pasta inexistente", "Sistema de ficheiros só de leitura", "Permissão recusada", "Ligação entre dispositivos inválida"},
+		"pt_BR": {"Arquivo ou diretório inexistente", "Sistema de arquivos somente para leitura", "Permissão negada", "Link entre dispositivos inválido"},
+		"ja":    {"そのようなファイルやディレクトリはありません", "読み込み専用ファイルシステムです", "許可がありません", "無効なクロスデバイスリンクです"},
+		"zh_CN": {"没有那个文件或目录", "只读文件系统", "权限不够", "无效的跨设备链接"},
+		"zh_TW": {"沒有此一檔案或目錄", "唯讀的檔案系統", "拒絕不符權限的操作", "不適用的裝置間連結"},
+		"ru":    {"Нет такого файла или каталога", "Файловая система доступна только для чтения", "Отказано в доступе", "Неверная ссылка между устройствами"},
+	} {
+		for _, tt := range []struct{ backend, line, path string }{
+			{"bwrap", "cat: /h/agents/bob/m: " + texts[0], "/h/agents/bob/m"},
+			{"bwrap", "tee: /o/f: " + texts[1], "/o/f"},
+			{"bwrap", "rm: xx '/o/f': " + texts[1], "/o/f"},
+			{"landlock", "cat: /h/agents/bob/m: " + texts[2], "/h/agents/bob/m"},
+			{"bwrap", "ln: xx '/w/x' => '/o/f': " + texts[3], "/o/f"},
+			{"landlock", "mv: xx '/o/f' yy '/w/x': " + texts[3], "/o/f"},
+			{"landlock", "cat: /h/agents/bob/m: " + texts[0], ""},
+			{"bwrap", "cat: /w/f: " + texts[1], ""},
+		} {
+			got := ""
+			if claims := Judge(r, tt.backend, "/w", host, Scan(tt.line+"\n")); len(claims) > 0 {
+				got = claims[0].Path
+			}
+			if got != tt.path {
+				t.Errorf("%s: %s said %q: claims %q, want %q", language, tt.backend, tt.line, got, tt.path)
+			}
+		}
+	}
+}
+
 // A pinned directory cannot be moved, though the policy lets it be written.
 func TestJudgePinned(t *testing.T) {
 	p := policy.Policy{ReadOnly: []string{"/w/kept/f"}}

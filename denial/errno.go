@@ -14,8 +14,8 @@ const (
 )
 
 // errnos are those errors with their number, which Linux and macOS share, and what
-// programs write for them: the C library's text (glibc 2.36 in 22 languages; musl,
-// macOS and Go differ from its English in case at most, or have an entry beside
+// programs write for them: the C library's text (glibc 2.36 and 2.43 in 22 languages,
+// and what Ubuntu has in another form; musl, macOS and Go differ from its English in case at most, or have an entry beside
 // it), and dash's own words.
 var errnos = [...]struct {
 	name   Errno
@@ -29,7 +29,9 @@ var errnos = [...]struct {
 		"not found",
 		"Datei oder Verzeichnis nicht gefunden",
 		"Aucun fichier ou dossier de ce type",
+		"Aucun fichier ou dossier de ce nom",
 		"No existe el fichero o el directorio",
+		"No existe el archivo o el directorio",
 		"File o directory non esistente",
 		"Ficheiro ou pasta inexistente",
 		"Arquivo ou diretório inexistente",

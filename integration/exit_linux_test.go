@@ -74,7 +74,7 @@ func TestLaunchFailures(t *testing.T) {
 	}
 	for _, c := range []fails{
 		{"cwd in a denied tree", "is inside denied root", "--chdir DIR", bob, crossFlags, nil},
-		{"cwd is the denied root", "is inside denied root", "--chdir DIR", agents, crossFlags, nil},
+		{"cwd is the denied root", "is a denied root", "--chdir DIR", agents, crossFlags, nil},
 		{"--chdir into a denied tree", "is inside denied root", "--chdir DIR", "work", func(tr *testenv.Tree) flags {
 			return append(crossFlags(tr), "--chdir", tr.Path(bob))
 		}, nil},

@@ -72,6 +72,12 @@ func step(what, from, to, options string, uid, gid int) error {
 			return err
 		}
 		return os.Chown(to, uid, gid)
+	case "fuse": // of a third user, whom alone it answers
+		fd, err := unix.Open("/dev/fuse", unix.O_RDWR, 0) // stays open, or the mount is dead for that user too
+		if err != nil {
+			return err
+		}
+		return unix.Mount("test", to, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=4242,group_id=4242", fd))
 	case "fold": // ignore case from now on
 		if out, err := exec.Command("chattr", "+F", to).CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
@@ -250,6 +256,25 @@ func image(t *testing.T, tr *testenv.Tree, options ...string) string {
 		testenv.Need(t, "loop", errors.New(res.Stderr))
 	}
 	return "out/image"
+}
+
+// TestMountOfAnotherUser: a file system that answers one user alone lies somewhere.
+// It keeps nobody else from being confined, and a mask lies on it like on any other.
+func TestMountOfAnotherUser(t *testing.T) {
+	if fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
+		testenv.Need(t, "fuse", fmt.Errorf("/dev/fuse: %w", err))
+	} else {
+		unix.Close(fd)
+	}
+	each(t, func(t *testing.T, b box) {
+		for _, at := range []string{"out/fuse", "work/fuse", bob + "/fuse"} {
+			tr := testenv.NewTree(t, b.user)
+			s := steps{{"dir", "", at, ""}, {"fuse", "", at, ""}}
+			b.mounted(t, tr, s, crossFlags(tr), row{"read", bob + "/memory/x.md", hidden, ""}, row{"list", "work", allowed, ""})
+			tr = testenv.NewTree(t, b.user)
+			b.mounted(t, tr, s, workFlags(tr), row{"create", "out/new", readOnly, ""}, row{"list", "work", allowed, ""})
+		}
+	})
 }
 
 // TestSecondMountOfADevice: the file system of the denied root is mounted twice.

@@ -35,6 +35,7 @@ func TestReportedBubblewrapFailures(t *testing.T) {
 					Backends []struct {
 						Usable                      bool
 						Backend, Code, Reason, Hint string
+						Steps                       []struct{}
 					}
 				}
 				if err := json.Unmarshal([]byte(res.Stdout), &said); err != nil || len(said.Backends) == 0 || res.Stderr != "" {
@@ -46,6 +47,9 @@ func TestReportedBubblewrapFailures(t *testing.T) {
 				}
 				if left := running(t, fake); left != "" {
 					t.Errorf("after the probe %s is there", left)
+				}
+				if c.code == "bwrap-timeout" && len(p.Steps) != 1 {
+					t.Errorf("after a step that hangs the probe went on: %d steps", len(p.Steps))
 				}
 				if c.code == "bwrap-timeout" {
 					return // TestHangingBubblewrap

@@ -136,6 +136,9 @@ func Run(launcher, backend string, limit time.Duration, flags ...string) ([]Resu
 	var results []Result
 	for _, step := range Steps {
 		results = append(results, try(limit, step, free, dir, launcher, backend, flags))
+		if errors.Is(results[len(results)-1].Err, ErrTimeout) {
+			break // the next would hang as long
+		}
 	}
 	return results, nil
 }

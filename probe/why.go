@@ -55,7 +55,7 @@ func (f Facts) Explain() Why {
 		return denied("seccomp", "let the container's seccomp profile allow unshare, clone and mount: docker run --security-opt seccomp=PROFILE")
 	case f.Clone == NotPerm && f.Root && !f.Privileged:
 		return denied("capability", "run as a user other than root, or with CAP_SYS_ADMIN: docker run --cap-add SYS_ADMIN")
-	case !f.Root && f.AppArmor,
+	case !f.Root && f.AppArmor, f.Profiles && f.Clone == NoAccess,
 		f.Profiles && f.Clone == Passed && (f.says("namespace", "Permission denied") || f.says("uid map", "Permission denied")):
 		// The program's own profile counts, and this one has another.
 		return denied("apparmor", "give bwrap an AppArmor profile with the rule userns, or sysctl -w kernel.apparmor_restrict_unprivileged_userns=0")

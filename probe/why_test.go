@@ -24,6 +24,7 @@ func TestExplain(t *testing.T) {
 		{"sysctl", Facts{Filtered: NotPerm, Clone: NotPerm, CloneOff: true}, "bwrap-userns-denied sysctl"},
 		{"AppArmor's sysctl", Facts{AppArmor: true, Profiles: true}, "bwrap-userns-denied apparmor"},
 		{"AppArmor's profile", Facts{Profiles: true, Said: "bwrap: Creating new namespace failed: Permission denied"}, "bwrap-userns-denied apparmor"},
+		{"AppArmor's profile, of the launcher too", Facts{Profiles: true, Clone: NoAccess}, "bwrap-userns-denied apparmor"},
 		{"chroot", Facts{Clone: NotPerm}, "bwrap-userns-denied chroot"},
 		{"Landlock", Facts{Said: slave}, "bwrap-userns-denied landlocked"},
 		{"Landlock, root", Facts{Root: true, Privileged: true, Clone: NotPerm}, "bwrap-userns-denied landlocked"},

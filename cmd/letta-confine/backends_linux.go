@@ -37,6 +37,9 @@ func (in *inputs) bubblewrap() backend {
 	if err := in.checkHelper(helper.Path); err != nil {
 		return fail(err)
 	}
+	if d := in.resolved.Decide("/proc"); d.Access == policy.None {
+		return fail(withHint(fmt.Errorf("what runs inside is started through /proc, which denied root %q hides", d.Root.Path), "pass --backend landlock, which denies it"))
+	}
 	held, err := harden.Permitted()
 	if err != nil {
 		return fail(err)

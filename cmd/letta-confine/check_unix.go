@@ -19,8 +19,11 @@ func (in *inputs) check() error {
 	if d := in.resolved.Decide(in.cwd); in.hides(d) {
 		return withHint(fmt.Errorf("working directory %q: %w", in.cwd, errPrivate), "make it a root of the policy, or pass --chdir DIR")
 	} else if d.Access == policy.None {
-		return withHint(fmt.Errorf("working directory %q is inside denied root %q", in.cwd, d.Root.Path),
-			"start from a directory the policy lets the command read, or pass --chdir DIR")
+		err := fmt.Errorf("working directory %q is inside denied root %q", in.cwd, d.Root.Path)
+		if d.Root.Path == in.cwd {
+			err = fmt.Errorf("working directory %q is a denied root", in.cwd)
+		}
+		return withHint(err, "start from a directory the policy lets the command read, or pass --chdir DIR")
 	}
 	for _, l := range in.resolved.Layers() {
 		if root := l.Root; in.opts.missingDenied == "refuse" && root.Kind == policy.Missing && root.Creatable && l.Access != policy.ReadWrite {

@@ -86,9 +86,9 @@ func (w *wanted) blocked(p, at string, d policy.Decision) {
 }
 
 // change proposes nothing where the root is not one that somebody wrote: another
-// place of a mount, or what a private directory hides.
+// place of a mount, what a private directory hides, or where credentials lie.
 func (w *wanted) change(in *inputs, d policy.Decision, wishes ...denial.Wish) {
-	if d.Root != nil && (in.hides(d) || in.aliasOf[d.Root.Path] != "") {
+	if d.Root != nil && (in.hides(d) || in.aliasOf[d.Root.Path] != "" || in.implicit(d.Root.Path) != "") {
 		return
 	}
 	for _, e := range denial.Change(in.policy, hostfs.FS{}, wishes...) {

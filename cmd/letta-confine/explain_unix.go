@@ -135,6 +135,8 @@ func (in *inputs) explainPath(given string) (explanation, error) {
 	switch {
 	case in.hides(d):
 		e.Hint = errPrivate.Error()
+	case e.Implicit != "":
+		e.Hint = "no policy uncovers it: --credential NAME=REF gives a command one of them"
 	case !e.Write && len(in.opts.gitWorktree) == 0:
 		e.Hint = in.worktreeHint(path)
 	}

@@ -101,7 +101,7 @@ var flags = []flag{
 		}
 		return errors.New("want tty, fd:N or the absolute path of a program")
 	}},
-	{"answer-timeout", false, func(o *options, s string) error { return timeOf(&o.answerTimeout, s) }},
+	{"answer-timeout", false, func(o *options, s string) (err error) { o.answerTimeout, err = span(s); return err }},
 	{"widen", false, func(o *options, s string) error { return oneOf(&o.widen, s, workspaceWrite, danger) }},
 	{"justification", false, func(o *options, s string) error { return text(&o.justification, strings.TrimSpace(s)) }},
 	{"widen-on-denial", true, func(o *options, s string) error {
@@ -183,7 +183,7 @@ var flags = []flag{
 	{"risks", true, func(o *options, s string) error { return boolean(&o.risks, s) }},
 	{"self", true, func(o *options, s string) error { return boolean(&o.self, s) }},
 	{"self-test", true, func(o *options, s string) error { return boolean(&o.selfTest, s) }},
-	{"probe-timeout", false, func(o *options, s string) error { return timeOf(&o.probeTimeout, s) }},
+	{"probe-timeout", false, func(o *options, s string) (err error) { o.probeTimeout, err = span(s); return err }},
 	{"json", true, func(o *options, s string) error { return boolean(&o.json, s) }},
 }
 
@@ -210,13 +210,6 @@ func boolean(at *bool, s string) (err error) {
 	return nil
 }
 
-func timeOf(at *time.Duration, s string) (err error) {
-	if *at, err = time.ParseDuration(s); err != nil || *at <= 0 {
-		return errors.New("want a time such as 5s")
-	}
-	return nil
-}
-
 func text(at *string, s string) error {
 	if s == "" {
 		return errors.New("the value is empty")
@@ -236,6 +229,26 @@ func oneOf(at *string, s string, words ...string) error {
 	}
 	*at = s
 	return nil
+}
+
+// span reads a time. It is not time.ParseDuration, whose table of units would be
+// made at every start.
+func span(s string) (time.Duration, error) {
+	unit := time.Duration(0)
+	digits := ""
+	for _, u := range []struct {
+		name string
+		unit time.Duration
+	}{{"us", time.Microsecond}, {"ms", time.Millisecond}, {"s", time.Second}, {"m", time.Minute}} {
+		if before, ok := strings.CutSuffix(s, u.name); ok && unit == 0 {
+			digits, unit = before, u.unit
+		}
+	}
+	n, err := number(digits, 1e6)
+	if err != nil || n == 0 || unit == 0 {
+		return 0, errors.New("want a time such as 5s")
+	}
+	return time.Duration(n) * unit, nil
 }
 
 // defaultDenial is the status of --fail-on-denial: EX_NOPERM of sysexits.h.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -15,11 +14,6 @@ import (
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/verdict"
 )
-
-// init keeps the main goroutine on the main thread. What a backend takes from
-// the launcher it takes from one thread, and that thread executes the command;
-// bubblewrap dies with the thread that started it.
-func init() { runtime.LockOSThread() }
 
 func main() {
 	// Before anything else, because that face has none of the launcher's words.
@@ -100,6 +94,8 @@ func dispatch(args []string) (int, error) {
 		return checks(args[1:])
 	case "credentials":
 		return manageCredentials(args[1:])
+	case "learn":
+		return learnPolicy(args[1:])
 	case "probe":
 		return probeHost(args[1:])
 	case "doctor":

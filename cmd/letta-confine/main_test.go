@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
+// lean is what the Makefile links into the launcher besides.
+const lean = "runtime.godebugDefault=memprofilerate=0,profstackdepth=0"
+
 // built builds the program and its companion once, and returns the directory that
 // holds them.
 var built = sync.OnceValues(func() (string, error) {
@@ -41,7 +44,7 @@ var built = sync.OnceValues(func() (string, error) {
 		return dir, err
 	}
 	for program, tags := range map[string]string{"letta-confine": "launcher", "letta-confine-check": ""} {
-		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", tags, "-ldflags", "-s -w", "-o", filepath.Join(dir, program), ".")
+		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", tags, "-ldflags", "-s -w -X "+lean, "-o", filepath.Join(dir, program), ".")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 		if out, err := build.CombinedOutput(); err != nil {
 			return dir, fmt.Errorf("go build: %w\n%s", err, out)
@@ -83,6 +86,13 @@ var facilities = map[string]func() error{
 		}
 		return err
 	}),
+	"pty": func() error {
+		master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+		if err == nil {
+			master.Close()
+		}
+		return err
+	},
 	"root": func() error {
 		if os.Geteuid() != 0 {
 			return errors.New("not started as root")

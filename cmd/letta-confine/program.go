@@ -10,12 +10,20 @@ import (
 // mapped, and their inits run, before every command (docs/decisions/0018).
 const companion = "letta-confine-check"
 
+// own is what ownProgram found; it is a look into /proc, which a start needs twice.
+var own struct {
+	path string
+	err  error
+}
+
 // ownProgram returns the path of the launcher. To the companion, where that speaks for
 // the launcher that started it, it is the name by which it was started.
 func ownProgram() (string, error) {
-	self, err := os.Executable()
-	if err == nil && filepath.Base(self) == companion && filepath.IsAbs(os.Args[0]) {
-		return os.Args[0], nil
+	if own.path == "" && own.err == nil {
+		own.path, own.err = os.Executable()
+		if filepath.Base(own.path) == companion && filepath.IsAbs(os.Args[0]) {
+			own.path = os.Args[0]
+		}
 	}
-	return self, err
+	return own.path, own.err
 }

@@ -61,7 +61,7 @@ func TestExamplesRun(t *testing.T) {
 			seen++
 			line = strings.TrimSpace(line)
 			home, work := readmeHome(t)
-			script := strings.NewReplacer(" …", "", "plan --check plan.json", "plan --json -- true >../p && letta-confine plan --check ../p", "--isolation-root D", "--isolation-root "+home+"/tenants").Replace(line)
+			script := strings.NewReplacer(" …", "", "--isolation-root D", "--isolation-root "+home+"/tenants").Replace(line)
 			run := exec.Command("bash", "-c", script)
 			run.Dir = work
 			run.Env = []string{

@@ -79,8 +79,6 @@ func (native) describe(string, *planJSON) {}
 
 func (native) program() string { return sandboxExec }
 
-func (native) execWords(*inputs, string, []string) []string { return nil }
-
 // landlockABI is what a plan says of Landlock.
 func landlockABI() int { return 0 }
 

@@ -6,6 +6,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -102,3 +105,59 @@ func literal(e ast.Expr) (text string, whole bool) {
 	}
 	return "", false
 }
+
+// An error names a path once, and in quotes, whichever call it comes from.
+func TestErrorsNameAPathOnce(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"file": "", "script": "#!/no/such/interpreter\n", "policy.json": `{"deniedRoots": ["` + dir + `/file/below/.."]}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"loop": "loop", "link": "/etc"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone, long := dir+"/gone", dir+"/"+strings.Repeat("0", 300)
+	var rows [][]string
+	for _, flag := range []string{"--deny", "--read-only", "--writable", "--base-writable"} {
+		for _, path := range []string{dir + "/loop/x", dir + "/file/", dir + "/file/x/..", gone + "/../x", dir + "/link", long, "relative"} {
+			rows = append(rows, []string{flag, path})
+		}
+	}
+	for _, flag := range []string{"--chdir", "--workspace", "--tmpdir", "--protect", "--protect-git", "--git-worktree", "--policy", "--report", "--bwrap"} {
+		for _, path := range []string{gone, gone + "/below", dir + "/file", dir + "/file/below", dir + "/loop", long, dir} {
+			rows = append(rows, []string{"--restrict-writes", flag, path})
+		}
+	}
+	rows = append(rows, []string{"--policy", dir + "/policy.json"}, []string{"--missing-denied", "refuse", "--deny", gone},
+		[]string{"--deny", dir, "--writable", dir}, []string{"--deny", dir, "--chdir", dir})
+	failed := 0
+	for _, args := range rows {
+		run := exec.Command(launcher(t), append(args, "--", "true")...)
+		run.Dir = "/"
+		out, _ := run.CombinedOutput()
+		text, ok := strings.CutPrefix(string(out), "letta-confine: error: ")
+		if run.ProcessState.ExitCode() != 125 {
+			continue // it was none
+		}
+		failed++
+		text, _, _ = strings.Cut(text, "\n")
+		seen := map[string]int{}
+		rest := quoted.ReplaceAllStringFunc(text, func(path string) string { seen[path]++; return "" })
+		if !ok || strings.Contains(rest, "/") {
+			t.Errorf("%q: %q has a path outside quotes", args, text)
+		}
+		for path, n := range seen {
+			if n > 1 {
+				t.Errorf("%q: %q names %s %d times", args, text, path, n)
+			}
+		}
+	}
+	if failed < 60 {
+		t.Errorf("%d command lines were refused, and more should be", failed)
+	}
+}
+
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)

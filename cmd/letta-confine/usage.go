@@ -3,7 +3,7 @@ package main
 // usage is the answer to --help. A test holds it to the flag set, with what the
 // subcommands below add, and runs its examples.
 const usage = `usage: letta-confine [flags] -- command [argument ...]
-       letta-confine plan|explain|probe|doctor [flags] ...  (each has a --help)
+       letta-confine plan|explain|learn|probe|doctor ...  (each has a --help)
        letta-confine check KIND ... | credentials list|describe|set|unset [REF]
        letta-confine approve ... | preset list|current|set NAME
        letta-confine completion SHELL | version [--json]

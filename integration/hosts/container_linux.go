@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // dockerSeccomp is the system call filter of Docker's default container, as data:
@@ -40,6 +42,7 @@ type container struct {
 	unconfined bool     // no system call filter
 	unmasked   bool     // all of /proc and /sys
 	readOnly   bool     // the root; /tmp is a file system of its own then
+	noLandlock bool     // as on a kernel that has none; for an unconfined one
 }
 
 type object = map[string]any
@@ -65,6 +68,12 @@ func (c container) spec(root string, uid int, argv []string) (object, error) {
 	linux := object{"namespaces": []object{{"type": "pid"}, {"type": "ipc"}, {"type": "uts"}, {"type": "mount"}, {"type": "network"}}}
 	if !c.unmasked {
 		linux["maskedPaths"], linux["readonlyPaths"] = dockerMasked, dockerReadOnly
+	}
+	if c.noLandlock {
+		linux["seccomp"] = object{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": []object{{
+			"names":  []string{"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"},
+			"action": "SCMP_ACT_ERRNO", "errnoRet": int(unix.ENOSYS),
+		}}}
 	}
 	if !c.unconfined {
 		filter, err := seccompFor(caps)
@@ -176,7 +185,12 @@ var roots sync.Map
 
 // root returns the directory of a root with the bubblewrap of a release.
 func (e *env) root(release string) (string, error) {
-	made, _ := roots.LoadOrStore(release, sync.OnceValues(func() (string, error) {
+	return e.rootWith(release, release, func(tree []file) ([]file, error) { return tree, nil })
+}
+
+// rootWith returns the directory of such a root after a change, which has a name.
+func (e *env) rootWith(name, release string, change func([]file) ([]file, error)) (string, error) {
+	made, _ := roots.LoadOrStore(name, sync.OnceValues(func() (string, error) {
 		s, err := e.suite(release, runtime.GOARCH)
 		if err != nil {
 			return "", err
@@ -185,10 +199,40 @@ func (e *env) root(release string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		dir := filepath.Join(e.dir, "root-"+release)
+		if tree, err = change(tree); err != nil {
+			return "", err
+		}
+		dir := filepath.Join(e.dir, "root-"+name)
 		return dir, write(dir, tree)
 	}))
 	return made.(func() (string, error))()
+}
+
+// changed judges this machine's kernel under a root whose bubblewrap is another.
+func changed(name string, change func(e *env, bwrap *file) error) func(e *env) (map[string]verdict, error) {
+	return func(e *env) (map[string]verdict, error) {
+		root, err := e.rootWith(name, base, func(tree []file) ([]file, error) {
+			at := slices.IndexFunc(tree, func(f file) bool { return f.path == "usr/bin/bwrap" })
+			if at < 0 {
+				return nil, errors.New("there is no bubblewrap to change")
+			}
+			if change == nil {
+				return slices.Delete(tree, at, at+1), nil
+			}
+			return tree, change(e, &tree[at])
+		})
+		if err != nil {
+			return nil, err
+		}
+		return e.under(root)
+	}
+}
+
+// under judges this machine's kernel under a root.
+func (e *env) under(root string) (map[string]verdict, error) {
+	return e.each(func(user string) []string {
+		return slices.Concat([]string{e.self, "enter", "-root", root, "--", "/usr/bin/hosts", "sim"}, asUser(user), []string{"--", "/usr/bin/hosts", "judge"})
+	})
 }
 
 // rooted judges this machine's kernel under the root of a release, as long as that
@@ -210,8 +254,6 @@ func rooted(release, version string) func(e *env) (map[string]verdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		return e.each(func(user string) []string {
-			return slices.Concat([]string{e.self, "enter", "-root", root, "--", "/usr/bin/hosts", "sim"}, asUser(user), []string{"--", "/usr/bin/hosts", "judge"})
-		})
+		return e.under(root)
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,6 +61,47 @@ func (e *env) openSuite(name, arch string) (*suite, error) {
 	if strings.HasSuffix(name, "-security") {
 		mirror += "-security"
 	}
+	return e.openFrom(fmt.Sprintf("deb [signed-by=%s] %s %s main\n", keyring, mirror, name), name, arch)
+}
+
+// oldRelease is what still serves a bubblewrap from before 0.4: Ubuntu 18.04. Its keys
+// are not on a Debian machine, so the package is held to a sum.
+const (
+	oldRelease = "bionic"
+	oldSource  = "deb [trusted=yes] http://archive.ubuntu.com/ubuntu bionic universe\n"
+	oldPackage = "bubblewrap_0.2.1-1_amd64.deb"
+	oldSum     = "71c7de3e13b0bb03a9a4d32283b2cf610ed6b2e0e100c65199a36ecc0f0bf281"
+)
+
+// oldBubblewrap returns the program of that release. The libraries of a later one
+// serve it too.
+func (e *env) oldBubblewrap() ([]byte, error) {
+	if runtime.GOARCH != "amd64" {
+		return nil, skip{errors.New("the sum is that of the package for amd64")}
+	}
+	s, err := e.openFrom(oldSource, oldRelease, runtime.GOARCH)
+	if err != nil {
+		return nil, err
+	}
+	deb, err := e.deb(s, "bubblewrap")
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(deb)
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(data); filepath.Base(deb) != oldPackage || hex.EncodeToString(sum[:]) != oldSum {
+		return nil, fmt.Errorf("%q is not the package that was looked at", deb)
+	}
+	files, err := e.unpack(deb, needed)
+	if err != nil || len(files) != 1 {
+		return nil, fmt.Errorf("%q holds %d programs: %w", deb, len(files), err)
+	}
+	return files[0].data, nil
+}
+
+func (e *env) openFrom(source, name, arch string) (*suite, error) {
 	dir := filepath.Join(e.cache, name+"-"+arch)
 	for _, sub := range []string{"lists/partial", "cache/archives/partial", "debs"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
@@ -72,7 +116,7 @@ Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false"; Acquire::IndexTarget
 APT::Update::Error-Mode "any"; APT::Update::Post-Invoke-Success ""; DPkg::Post-Invoke "";
 `, dir, arch)
 	for file, text := range map[string]string{
-		s.conf: text, dir + "/status": "", dir + "/sources.list": fmt.Sprintf("deb [signed-by=%s] %s %s main\n", keyring, mirror, name),
+		s.conf: text, dir + "/status": "", dir + "/sources.list": source,
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			return nil, err

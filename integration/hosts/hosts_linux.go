@@ -198,6 +198,7 @@ var containers = []host{
 	contained("Docker, seccomp unconfined, SYS_ADMIN", container{unconfined: true, caps: []string{"CAP_SYS_ADMIN"}}),
 	contained("Docker, unconfined, SYS_ADMIN, unmasked", container{unconfined: true, unmasked: true, caps: []string{"CAP_SYS_ADMIN"}}),
 	contained("Docker, read-only root", container{readOnly: true}),
+	contained("Docker, seccomp unconfined, no Landlock", container{unconfined: true, noLandlock: true}),
 }
 
 func contained(name string, c container) host {
@@ -206,6 +207,15 @@ func contained(name string, c container) host {
 
 // bubblewraps are other versions of it, each with the libraries of its release.
 var bubblewraps = []host{
+	{name: "no bubblewrap", needsRoot: true, run: changed("missing", nil)},
+	{name: "a bubblewrap that all may change", needsRoot: true, run: changed("untrusted", func(_ *env, bwrap *file) error {
+		bwrap.mode |= 0o002
+		return nil
+	})},
+	{name: "bubblewrap 0.2", needsRoot: true, run: changed("old", func(e *env, bwrap *file) (err error) {
+		bwrap.data, err = e.oldBubblewrap()
+		return err
+	})},
 	{name: "bubblewrap 0.4", needsRoot: true, run: rooted("bullseye", "0.4")},
 	{name: "bubblewrap 0.8", needsRoot: true, run: rooted("bookworm", "0.8")},
 	{name: "bubblewrap 0.12", needsRoot: true, run: rooted("trixie", "0.12")},
@@ -230,6 +240,7 @@ var kernels = []host{
 	booted("unprivileged_userns_clone=0", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6, args: "sysctl.kernel.unprivileged_userns_clone=0"}),
 	booted("AppArmor allows user namespaces", kernel{suite: "trixie-backports", version: newest, abi: anyABI, args: withAppArmor, apparmor: "userns"}),
 	booted("AppArmor forbids user namespaces", kernel{suite: "trixie-backports", version: newest, abi: anyABI, args: withAppArmor, apparmor: "no-userns"}),
+	booted("AppArmor forbids the launcher user namespaces", kernel{suite: "trixie-backports", version: newest, abi: anyABI, args: withAppArmor, apparmor: "launcher"}),
 	booted("set-user-id bubblewrap", kernel{suite: "bookworm", version: `6\.1\.`, abi: 2, setuid: true}),
 	booted("set-user-id bubblewrap, no user namespaces", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6, args: "sysctl.user.max_user_namespaces=0", setuid: true}),
 }

@@ -235,9 +235,22 @@ func (j *judge) probe(v *verdict) map[string]string {
 			said[b.Backend] = strings.TrimSpace(b.Code + " " + b.Cause)
 			continue
 		}
-		said[b.Backend] = strings.Join(append([]string{b.Enforcement}, b.Gaps...), " ")
+		said[b.Backend] = strings.Join(append([]string{b.Enforcement}, b.Gaps...), " ") + wrongCode(b.Backend, b.Code, b.Gaps, v.ABI)
 	}
 	return said
+}
+
+// wrongCode says where the code of a usable backend is not what the host is: an older
+// Landlock is named by its version.
+func wrongCode(backend, code string, gaps []string, abi int) string {
+	want := ""
+	if backend == "landlock" && (slices.Contains(gaps, "truncate") || slices.Contains(gaps, "unix-sockets")) {
+		want = fmt.Sprintf("landlock-abi-%d", abi)
+	}
+	if code == want {
+		return ""
+	}
+	return fmt.Sprintf(" CODE %q, want %q", code, want)
 }
 
 // result is how one launch ended.

@@ -100,6 +100,9 @@ func write(dir string, tree []file) error {
 			syscall.ForkLock.RLock() // a child that inherits it open keeps it from being executed
 			err = os.WriteFile(at, f.data, 0o755)
 			syscall.ForkLock.RUnlock()
+			if err == nil {
+				err = unix.Chmod(at, f.mode&0o7777)
+			}
 		}
 		if err != nil {
 			return err
