@@ -179,3 +179,10 @@ func Canonical(path string, fsys FS) (string, error) {
 	at, err := newWalker(fsys).walk(path)
 	return at.path, err
 }
+
+// Links returns the symlinks, by their canonical paths, that the kernel would follow
+// for an absolute path.
+func Links(path string, fsys FS) ([]string, error) {
+	at, err := newWalker(fsys).walk(path)
+	return at.links, err
+}

@@ -238,6 +238,11 @@ func (in *inputs) hide() error {
 		if err != nil {
 			return fmt.Errorf("%s, %q: %w", h.Why, h.Path, bare(err))
 		}
+		if path != h.Path {
+			if err := in.plantable(h); err != nil {
+				return err
+			}
+		}
 		if !slices.ContainsFunc(in.hidden, func(o hidden) bool { return o.Path == path }) {
 			in.hidden = append(in.hidden, hidden{path, h.Why})
 		}
@@ -257,6 +262,22 @@ func (in *inputs) hide() error {
 		}
 	}
 	return in.resolve()
+}
+
+// plantable refuses a store behind a symlink that the command could replace: where that
+// is done, the next run hides what the new one leads to, and not the store.
+func (in *inputs) plantable(h hidden) error {
+	links, err := policy.Links(h.Path, hostfs.FS{})
+	if err != nil {
+		return fmt.Errorf("%s, %q: %w", h.Why, h.Path, bare(err))
+	}
+	for _, link := range links {
+		if in.canChange(link) && hostfs.CanReplace(link) {
+			return withHint(fmt.Errorf("%s are reached through %q, a symlink that the command could replace", h.Why, link),
+				"put in its place the directory or file itself, or let the command not write there")
+		}
+	}
+	return nil
 }
 
 // implicit says why a root is in force that nobody listed, or nothing.
