@@ -81,8 +81,8 @@ func (p planted) holdsNone(t *testing.T, what, text string) {
 func TestCredentials(t *testing.T) {
 	each(t, func(t *testing.T, b box) {
 		p := plant(t, b)
-		report := p.Path("home/report")
-		cmd := b.command(t, p.Tree, append(p.flags, "--report", report), "sh", "-c", "echo $SECRET_0 $SECRET_1 $SECRET_2 $SECRET_3; env | grep -c ^REF")
+		files := flags{"--report", p.Path("home/report"), "--audit-log", p.Path("home/audit")}
+		cmd := b.command(t, p.Tree, append(p.flags, files...), "sh", "-c", "echo $SECRET_0 $SECRET_1 $SECRET_2 $SECRET_3; env | grep -c ^REF")
 		cmd.Env = p.env
 		res := cmd.Run(t)
 		if want := strings.Join(p.values, " ") + "\n0\n"; res.Stdout != want {
@@ -90,14 +90,18 @@ func TestCredentials(t *testing.T) {
 		}
 		p.holdsNone(t, "the report", p.Read("home/report"))
 
-		cmd = b.command(t, p.Tree, p.flags, search(t, p.values, p.files()...)...)
-		cmd.Env = p.env
-		if res := cmd.Run(t); res.Stdout != "own\n" || res.Status != 0 {
-			t.Errorf("a command with credentials finds them in %q (%q), want its own environment alone", res.Stdout, res.Stderr)
+		for _, more := range []flags{nil, {"--supervise"}, {"--fail-on-denial"}} {
+			cmd = b.command(t, p.Tree, slices.Concat(p.flags, files, more), search(t, p.values, p.files()...)...)
+			cmd.Env = p.env
+			if res := cmd.Run(t); res.Stdout != "own\n" || res.Status != 0 {
+				t.Errorf("with %q a command with credentials finds them in %q (%q), want its own environment alone", more, res.Stdout, res.Stderr)
+			}
+			p.holdsNone(t, "the report", p.Read("home/report"))
 		}
+		p.holdsNone(t, "the audit log", p.Read("home/audit"))
 
-		// While a run with credentials goes on.
-		cmd = b.command(t, p.Tree, p.flags, testenv.Helper(t), "sleep", "60000")
+		// While a run with credentials goes on, beside its launcher.
+		cmd = b.command(t, p.Tree, append(p.flags, "--supervise"), testenv.Helper(t), "sleep", "60000")
 		cmd.Env = p.env
 		running := cmd.Cmd(soon(t))
 		start(t, running)
@@ -168,7 +172,7 @@ func TestCredentialsInErrors(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				report := p.Path("home/report")
 				os.Remove(report)
-				f := append(flags{"--report", report}, append(p.flags, c.flags...)...)
+				f := slices.Concat(flags{"--report", report, "--audit-log", p.Path("home/audit")}, p.flags, c.flags)
 				cmd := b.command(t, p.Tree, f, c.argv...)
 				cmd.Env = append(p.env, "LETTA_CONFINE_TRACE=1")
 				res := cmd.Run(t)
@@ -181,6 +185,7 @@ func TestCredentialsInErrors(t *testing.T) {
 				}
 			})
 		}
+		p.holdsNone(t, "the audit log", p.Read("home/audit"))
 		plan := append([]string{testenv.Launcher(t), "plan", "--json", "--backend", b.backend}, p.flags...)
 		cmd := testenv.Command{User: b.user, Dir: p.Path("work"), Home: p.Home(), Env: p.env, Argv: append(plan, "--", "true")}
 		res := cmd.Run(t)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/letta-confine/letta-confine/internal/harden"
 )
 
 // call is one system call that the helper makes.
@@ -48,6 +50,7 @@ var calls = map[string]call{
 
 	// What a process does to itself.
 	"no-new-privs": {0, func([]string) error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }},
+	"filter":       {0, func([]string) error { return harden.Filter(harden.Options{}) }},
 	"undumpable":   {0, func([]string) error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }},
 
 	// These need CAP_SYS_ADMIN; the control makes them in a mount namespace of

@@ -197,7 +197,7 @@ func TestCheckMeetsTheSchema(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Join(agents, "bob"), 0o700), os.Mkdir(filepath.Join(dir, "repo"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"key": key, "plain": "x", "repo/notes.txt": key, "repo/.memfs.config.json": `{"version":1,"readOnlyFiles":["ro.md"]}`} {
+	for name, text := range map[string]string{"key": key, "plain": "x", "restrict.json": `{"version":1,"deny":["Write"],"guards":[{"pattern":"ls"}]}`, "repo/notes.txt": key, "repo/.memfs.config.json": `{"version":1,"readOnlyFiles":["ro.md"]}`} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -229,6 +229,8 @@ func TestCheckMeetsTheSchema(t *testing.T) {
 		{2, "", []string{"rules", "--deny", "Bash(rm:*)", "ls; rm x"}},
 		{2, "", []string{"rules", "--deny", "Read(.env)", "--tool", "Read", ".env"}},
 		{0, "", []string{"rules", "--deny", "Bash", "--list-tools"}},
+		{2, "", []string{"rules", "--restrict", "restrict.json", "--tool", "Write", "x"}},
+		{2, "", []string{"rules", "--restrict", "restrict.json", "ls"}},
 		{2, "", []string{"secrets", "key", "plain"}},
 		{0, "x", []string{"secrets"}},
 		{2, "", []string{"commit", "--repo", "repo"}},
@@ -256,7 +258,7 @@ func TestExplainMeetsTheSchema(t *testing.T) {
 	a := answers(t, "explain")
 	top := t.TempDir()
 	work, secret, said := filepath.Join(top, "work"), filepath.Join(top, "secret"), filepath.Join(top, "said")
-	if err := errors.Join(os.Mkdir(work, 0o700), os.Mkdir(secret, 0o700), os.WriteFile(said, []byte("cat: "+secret+"/x: Permission denied\n"), 0o600), os.WriteFile(secret+"/x", nil, 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(work, 0o700), os.Mkdir(secret, 0o700), os.WriteFile(said, []byte("cat: "+secret+"/x: Permission denied\nsudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.\n"), 0o600), os.WriteFile(secret+"/x", nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	bus, err := net.Listen("unix", filepath.Join(work, "bus"))
@@ -268,7 +270,7 @@ func TestExplainMeetsTheSchema(t *testing.T) {
 	ask := func(status int, words ...string) {
 		t.Helper()
 		args := append([]string{"explain", "--json"}, policy...)
-		a.takes(t, printed(t, work, "", []string{"XDG_RUNTIME_DIR=" + work, "LETTA_CONFINE="}, status, append(args, words...)...))
+		a.takes(t, printed(t, work, "", []string{"XDG_RUNTIME_DIR=" + work, "XDG_CONFIG_HOME=" + work + "/config", "LETTA_CONFINE="}, status, append(args, words...)...))
 	}
 	ask(0, work, secret, "/etc")
 	ask(0, "--risks")
@@ -279,6 +281,11 @@ func TestExplainMeetsTheSchema(t *testing.T) {
 	ask(0, "--backend", "landlock", "--stderr", said)
 	ask(0, "--backend", "bwrap", "--stderr", said)
 	ask(0, "--self", work)
+	store := work + "/config/letta-confine"
+	if err := os.MkdirAll(store, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ask(0, store)
 	for _, backend := range []string{"bwrap", "landlock"} {
 		run := slices.Concat([]string{"--backend", backend, "--quiet"}, policy, []string{"--", launcher(t), "explain", "--self", "--json"})
 		a.takes(t, printed(t, work, "", nil, 0, append(run, secret+"/x", work+"/new", work+"/none/none", work+"/bus", "/etc/passwd")...))

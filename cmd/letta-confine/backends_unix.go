@@ -193,7 +193,7 @@ func (o *options) kept(hint string) error {
 }
 
 // watches reports whether the command's standard error is read on its way.
-func (o *options) watches() bool { return o.failOnDenial > 0 || o.annotate != "" }
+func (o *options) watches() bool { return o.failOnDenial > 0 || o.annotate != "" || o.widenOnDenial }
 
 // changeable warns of the launcher's inputs that the policy lets the command
 // change, for a mechanism that cannot keep them.

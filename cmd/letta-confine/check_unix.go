@@ -33,7 +33,7 @@ func (in *inputs) check() error {
 	for _, f := range in.files {
 		if root := in.listedWritable(f.path); root != nil {
 			return withHint(fmt.Errorf("%s %q can be changed by the command, being inside %s", f.flag, f.given, in.called(*root)),
-				"keep it elsewhere, or pass it as an open descriptor: --policy fd:N")
+				"keep it elsewhere, or pass it as an open descriptor: "+f.flag+" fd:N")
 		}
 	}
 	self, err := ownProgram()

@@ -9,7 +9,7 @@ import (
 
 // subcommands are the words that dispatch, and main before it, know in the place of
 // the first flag.
-var subcommands = []string{"bwrap-argv", "check", "completion", "credentials", "doctor", "explain", "help", "landlock-run", "plan", "probe", "version"}
+var subcommands = []string{"approve", "bwrap-argv", "check", "completion", "credentials", "doctor", "explain", "help", "landlock-run", "learn", "plan", "preset", "probe", "version"}
 
 // completion prints a script that completes the command line in a shell. The
 // scripts are written from the table of flags when they are asked for: each flag

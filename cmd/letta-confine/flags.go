@@ -46,7 +46,10 @@ type options struct {
 	allowOverDenial, createWritable, quiet, json, bareWord          bool
 	maxSiblings                                                     int
 	keepFDs                                                         []int
-	probeTimeout                                                    time.Duration
+	probeTimeout, answerTimeout                                     time.Duration
+	approval, answerer, sessionLog, tool, callID                    string
+	widen, justification                                            string
+	widenOnDenial                                                   bool
 	args                                                            []string
 	given                                                           [][2]string // every flag as it was given
 
@@ -84,6 +87,29 @@ var flags = []flag{
 	{"mode", false, func(o *options, s string) error { return oneOf(&o.mode, s, append(slices.Clone(modes), "env")...) }},
 	{"default-mode", false, func(o *options, s string) error { return oneOf(&o.defaultMode, s, modes...) }},
 	{"preset", false, func(o *options, s string) error { return oneOf(&o.preset, s, modes...) }},
+	{"session-log", false, func(o *options, s string) error { return text(&o.sessionLog, s) }},
+	{"approval", false, func(o *options, s string) error {
+		if o.approval == never { // whatever comes after it
+			s = never
+		}
+		return oneOf(&o.approval, s, ask, never)
+	}},
+	{"answerer", false, func(o *options, s string) error {
+		if s == tty || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "fd:") {
+			o.answerer = s
+			return nil
+		}
+		return errors.New("want tty, fd:N or the absolute path of a program")
+	}},
+	{"answer-timeout", false, func(o *options, s string) (err error) { o.answerTimeout, err = span(s); return err }},
+	{"widen", false, func(o *options, s string) error { return oneOf(&o.widen, s, workspaceWrite, danger) }},
+	{"justification", false, func(o *options, s string) error { return text(&o.justification, strings.TrimSpace(s)) }},
+	{"widen-on-denial", true, func(o *options, s string) error {
+		o.supervise = true // who sees the denial
+		return boolean(&o.widenOnDenial, s)
+	}},
+	{"tool-name", false, func(o *options, s string) error { return text(&o.tool, s) }},
+	{"call-id", false, func(o *options, s string) error { return text(&o.callID, s) }},
 	{"profile", false, func(o *options, s string) error { return oneOf(&o.profile, s, profile.Names()...) }},
 	{"agent-id", false, func(o *options, s string) error { return text(&o.who.AgentID, s) }},
 	{"parent-agent-id", false, func(o *options, s string) error { return text(&o.who.ParentAgentID, s) }},
@@ -170,6 +196,13 @@ const (
 	danger         = "danger-full-access"
 )
 
+// The words of --approval, and one of --answerer.
+const (
+	ask   = "ask"
+	never = "never"
+	tty   = "tty"
+)
+
 func boolean(at *bool, s string) (err error) {
 	if *at, err = strconv.ParseBool(s); err != nil {
 		return errors.New("want true or false")
@@ -252,6 +285,7 @@ func defaults() *options {
 	return &options{
 		caches: "none", backend: "auto", prefer: "strong", require: "contents", onUnavailable: "fail",
 		missingDenied: "create", maxSiblings: landlock.DefaultMaxSiblings, probeTimeout: probe.Limit,
+		answerTimeout: 5 * time.Minute,
 	}
 }
 
@@ -300,7 +334,18 @@ func parseRun(args []string) (*options, error) {
 	if o, err := parse(args); err != nil || (o.printPolicy && len(o.args) == 0) {
 		return o, err
 	}
-	return parseCommand(args)
+	o, err := parseCommand(args)
+	switch {
+	case err != nil:
+		return nil, err
+	case (o.widen == "") != (o.justification == ""):
+		return nil, usageError("--widen and --justification go together")
+	case o.widenOnDenial && o.widen == "":
+		return nil, usageError("--widen-on-denial needs --widen and --justification")
+	case o.widenOnDenial && o.exec:
+		return nil, usageError("--exec leaves nobody to see a denial, which --widen-on-denial needs")
+	}
+	return o, nil
 }
 
 // parseCommand is parse for the faces that run a command.

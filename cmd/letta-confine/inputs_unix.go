@@ -20,6 +20,7 @@ import (
 	"github.com/letta-confine/letta-confine/internal/launch"
 	"github.com/letta-confine/letta-confine/policy"
 	"github.com/letta-confine/letta-confine/profile"
+	"github.com/letta-confine/letta-confine/sessionlog"
 )
 
 // manyRoots is from where on a start makes so much that a collection would come in
@@ -73,6 +74,11 @@ type inputs struct {
 	warning  string           // the same for people
 	notes    []string         // warnings that wait for a run
 	about    about            // of the report
+
+	given   policy.Policy    // what files and flags say, without the mode
+	mode    string           // that is in force, or ""
+	session sessionlog.State // of --session-log
+	kept    *sessionlog.Log  // likewise, where the run adds to it
 }
 
 // making is a directory that the launcher makes before the command starts.
@@ -106,32 +112,41 @@ func collect(o *options) (*inputs, error) {
 	if err := in.directory(); err != nil {
 		return nil, err
 	}
-	p := &in.policy
 	for _, source := range o.policies {
 		q, err := in.read(source)
 		if err != nil {
 			return nil, err
 		}
-		p.Merge(q)
+		in.given.Merge(q)
 	}
-	p.Merge(o.listed)
+	in.given.Merge(o.listed)
+	if err := in.readSession(); err != nil {
+		return nil, err
+	}
+	return in, in.compose()
+}
+
+// compose makes the policy out of what was given and what the flags imply.
+func (in *inputs) compose() error {
+	p := &in.policy
+	p.Merge(in.given)
 	if n := len(p.BaseWritable) + len(p.Denied) + len(p.ReadOnly) + len(p.Writable); n > manyRoots {
 		debug.SetGCPercent(800)
 	}
-	for _, part := range []func(*policy.Policy) error{in.mode, in.named, in.helpers, in.temporary, in.caches, in.privately, in.worktrees, in.guard} {
+	for _, part := range []func(*policy.Policy) error{in.modes, in.named, in.helpers, in.temporary, in.caches, in.privately, in.worktrees, in.guard} {
 		if err := part(p); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	in.printed = *p
 	in.printed.Denied = slices.DeleteFunc(slices.Clone(p.Denied), func(path string) bool { return slices.Contains(in.private, path) })
 	for _, step := range []func() error{in.resolve, in.credentials, in.hide, in.aliases, in.checkTemporary} {
 		if err := step(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	in.environment()
-	return in, nil
+	return nil
 }
 
 func (in *inputs) resolve() (err error) {

@@ -31,8 +31,8 @@ approve. Each use is said on standard error; a confined run cannot approve.
 exit status: 0 may be committed; 2 not; 3 a person must look; 125 the check failed
 `
 
-// approval is the variable by which a person approves.
-const approval = "LETTA_CONFINE_APPROVE_COMMIT"
+// approvalVar is the variable by which a person approves.
+const approvalVar = "LETTA_CONFINE_APPROVE_COMMIT"
 
 //go:embed pre-commit.sh
 var preCommit string
@@ -71,7 +71,7 @@ func checkCommit(args []string) (int, error) {
 	for _, f := range found {
 		v = v.Stricter(f.Verdict)
 		if f.Approved {
-			warn(fmt.Sprintf("approved by %s: %q: %s", approval, f.Path, f.Reason))
+			warn(fmt.Sprintf("approved by %s: %q: %s", approvalVar, f.Path, f.Reason))
 		}
 		lines = append(lines, findingLine(f.Decision, f.Path, f.Line, f.Column, f.Reason))
 	}
@@ -84,7 +84,7 @@ func checkCommit(args []string) (int, error) {
 // approved reports whether a person approves. The environment alone is not
 // believed: whoever set the variable can have taken LETTA_CONFINE away.
 func approved() bool {
-	value := os.Getenv(approval)
+	value := os.Getenv(approvalVar)
 	if value == "" {
 		return false
 	}
@@ -99,6 +99,6 @@ func approved() bool {
 	default:
 		return true
 	}
-	warn(approval + " is ignored: " + ignored)
+	warn(approvalVar + " is ignored: " + ignored)
 	return false
 }

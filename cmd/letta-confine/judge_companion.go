@@ -14,6 +14,11 @@ func manageCredentials(args []string) (int, error) {
 	return 0, handOver(companion, "credentials", args)
 }
 
+// learnPolicy is the companion's.
+func learnPolicy(args []string) (int, error) {
+	return 0, handOver(companion, "learn", args)
+}
+
 // checks hands over to the companion.
 func checks(args []string) (int, error) {
 	err := handOver(companion, "check", args)

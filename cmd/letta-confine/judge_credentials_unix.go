@@ -115,7 +115,10 @@ func describeCredential(ref string, layers []credential.Source, json bool) (int,
 		status = 1
 	}
 	if json {
-		return status, printJSON(d)
+		return status, printJSON(struct {
+			Schema int `json:"schema"`
+			described
+		}{schemaVersion, d})
 	}
 	fmt.Println(d)
 	return status, nil

@@ -175,9 +175,10 @@ func inhabited(mountNamespace string) bool {
 }
 
 // ownProcess reports whether a process that cannot be looked at can have come from
-// this launcher. Its command has given up new privileges, which neither it nor a
-// descendant can take back and which anybody may read: a process that has not is
-// somebody else's, such as one that is about to become this user. The others run
+// this launcher. Its command has no_new_privs and a system call filter, which neither
+// it nor a descendant can take back and which anybody may read: a process without is
+// somebody else's, such as one that is about to become this user, or a launcher that
+// holds credentials. The others run
 // as the same user, whatever they did to the owner of their /proc directory
 // (PR_SET_DUMPABLE), or the launcher is root, whose commands can become anyone.
 // With CAP_SYS_PTRACE the launcher can look at all of those: what is closed to it
@@ -190,7 +191,7 @@ func ownProcess(pid string) bool {
 	if err != nil {
 		return false // it has ended
 	}
-	if statusField(text, "NoNewPrivs") == "0" {
+	if statusField(text, "NoNewPrivs") == "0" || harden.HasFilter && statusField(text, "Seccomp") == "0" {
 		return false
 	}
 	uid := strconv.Itoa(os.Geteuid())

@@ -94,10 +94,16 @@ func dispatch(args []string) (int, error) {
 		return checks(args[1:])
 	case "credentials":
 		return manageCredentials(args[1:])
+	case "learn":
+		return learnPolicy(args[1:])
 	case "probe":
 		return probeHost(args[1:])
 	case "doctor":
 		return probeHost(append([]string{"--self-test"}, args[1:]...))
+	case "approve":
+		return approve(args[1:])
+	case "preset":
+		return presets(args[1:])
 	case "completion":
 		return completion(args[1:])
 	case bwrapFace:

@@ -14,28 +14,23 @@ import (
 	"github.com/letta-confine/letta-confine/profile"
 )
 
-// mode adds the policy of --mode or --preset, or of the mode workspace-write where
-// nothing on the command line says anything about roots, or only the workspace.
-//
-// A preset is a mode and when to ask before going beyond it. Nothing here asks yet:
-// what a mode does not allow is refused, which is what asking comes to where nobody
-// answers.
-func (in *inputs) mode(p *policy.Policy) error {
+// modes adds the policy of the mode that was chosen, or of the mode workspace-write
+// where nothing on the command line says anything about roots, or only the workspace.
+// A preset is a mode and when to ask before going beyond it.
+func (in *inputs) modes(p *policy.Policy) error {
 	o := in.opts
 	mode, err := in.chosen()
 	if err != nil {
 		return err
 	}
 	in.about.Mode = mode
-	switch o.preset {
-	case readOnly, workspaceWrite:
-		in.about.Approval = "ask"
-	case danger:
-		in.about.Approval = "never" // there is nothing beyond it
+	if o.preset != "" || o.approval != "" || in.session.Policy != "" {
+		in.about.Approval = in.approval()
 	}
 	if mode == "" && (!o.hasPolicy() || (o.who.Workspace != "" && o.profile != profile.Workspace)) {
 		mode = workspaceWrite
 	}
+	in.mode = mode
 	switch mode {
 	case readOnly:
 		p.RestrictWrites = true
@@ -50,7 +45,7 @@ func (in *inputs) mode(p *policy.Policy) error {
 // statesPolicy reports whether the command line says anything from which a policy
 // is made.
 func (o *options) statesPolicy() bool {
-	return o.hasPolicy() || o.mode != "" || o.preset != "" || o.defaultMode != "" || o.who.Workspace != "" || o.denyHelpers ||
+	return o.hasPolicy() || o.mode != "" || o.preset != "" || o.defaultMode != "" || o.sessionLog != "" || o.who.Workspace != "" || o.denyHelpers ||
 		len(o.protect) > 0 || len(o.protectGit) > 0
 }
 
@@ -68,6 +63,9 @@ func (in *inputs) chosen() (string, error) {
 		return o.mode, nil
 	case o.preset != "":
 		return o.preset, nil
+	case in.session.Mode != "":
+		in.about.ModeFrom = sessionFlag
+		return in.session.Mode, nil
 	}
 	if o.mode == modeEnv {
 		if mode := in.getenv(modeVar); mode != "" {
@@ -87,6 +85,23 @@ func (in *inputs) chosen() (string, error) {
 		return workspaceWrite, nil
 	}
 	return "", nil
+}
+
+// approval is when to ask before going beyond the mode. A never that is said
+// anywhere on the command line counts, in whatever order; then it is as for the mode.
+func (in *inputs) approval() string {
+	o := in.opts
+	switch {
+	case o.approval == never || o.preset == danger: // there is nothing beyond that
+		return never
+	case o.approval != "" || o.preset != "":
+		return ask
+	case in.session.Policy != "":
+		return in.session.Policy
+	case in.about.Mode == danger && in.about.ModeFrom != sessionFlag: // DSH's default
+		return never
+	}
+	return ask
 }
 
 // modeEnv is the word of --mode that makes DSH's variable count. No variable says

@@ -171,8 +171,10 @@ func uniqueNames(text []byte) error {
 
 // again makes the plan anew.
 func (d *planDocument) again() (is planDocument, in *inputs, err error) {
-	if err := unix.Chdir(d.Inputs.Start); err != nil {
-		return is, nil, fmt.Errorf("directory %q: %w", d.Inputs.Start, err)
+	if start := d.Inputs.Start; start != "" {
+		if err := unix.Chdir(start); err != nil {
+			return is, nil, fmt.Errorf("directory %q: %w", start, err)
+		}
 	}
 	var args []string
 	for _, f := range d.Inputs.Flags {
@@ -219,8 +221,8 @@ func (d *planDocument) differs(is planDocument) string {
 		return fmt.Sprintf("the kernel was %q with Landlock ABI %d, and is %q with %d", a.Kernel, a.LandlockABI, b.Kernel, b.LandlockABI)
 	case a.UID != b.UID:
 		return fmt.Sprintf("the user was %d, and is %d", a.UID, b.UID)
-	case a.Launcher != b.Launcher:
-		return "the launcher " + a.Launcher.became(b.Launcher)
+	case a.Launcher != nil && b.Launcher != nil && *a.Launcher != *b.Launcher:
+		return "the launcher " + a.Launcher.became(*b.Launcher)
 	case a.Cwd != b.Cwd:
 		return "working directory " + a.Cwd.became(b.Cwd)
 	}

@@ -41,10 +41,10 @@ type planInputs struct {
 	Kernel      string            `json:"kernel"`
 	LandlockABI int               `json:"landlockABI,omitempty"`
 	UID         int               `json:"uid"`
-	Launcher    stateJSON         `json:"launcher"`
-	Helper      *stateJSON        `json:"helper,omitempty"` // the program that the chosen backend starts
-	Start       string            `json:"start"`            // the directory in which the launcher was started
-	Cwd         stateJSON         `json:"cwd"`              // and in which the command starts
+	Launcher    *stateJSON        `json:"launcher,omitempty"` // none where its path cannot be learned
+	Helper      *stateJSON        `json:"helper,omitempty"`   // the program that the chosen backend starts
+	Start       string            `json:"start,omitempty"`    // the directory in which the launcher was started
+	Cwd         stateJSON         `json:"cwd"`                // and in which the command starts
 	Flags       [][2]string       `json:"flags"`
 	Policies    []stateJSON       `json:"policies,omitempty"`
 	Once        [][2]string       `json:"policyTexts,omitempty"` // of policies that were no files
@@ -79,8 +79,8 @@ func idText(id policy.ID) string {
 
 // stateOf looks at a file that decides about a plan. Of a directory, what is in it
 // does not.
-func stateOf(path string) stateJSON {
-	s := stateJSON{Path: path}
+func stateOf(path string) *stateJSON {
+	s := &stateJSON{Path: path}
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {
 		return s
@@ -108,9 +108,7 @@ func (in *inputs) document(list []backend, start string) (doc planDocument, chos
 		}
 		doc.Backends = append(doc.Backends, p)
 	}
-	if doc.Inputs, err = in.planInputs(chosen, start); err != nil {
-		return doc, nil, err
-	}
+	doc.Inputs = in.planInputs(chosen, start)
 	if in.opts.execArgv && chosen != nil {
 		if err := doc.addArgv(in, chosen); err != nil {
 			return doc, nil, err
@@ -120,14 +118,13 @@ func (in *inputs) document(list []backend, start string) (doc planDocument, chos
 	return doc, chosen, err
 }
 
-func (in *inputs) planInputs(chosen *backend, start string) (planInputs, error) {
-	self, err := launcherPath()
-	if err != nil {
-		return planInputs{}, err
-	}
+func (in *inputs) planInputs(chosen *backend, start string) planInputs {
 	p := planInputs{
 		Version: version(), System: runtime.GOOS, Kernel: kernelName(), LandlockABI: landlockABI(), UID: os.Geteuid(),
-		Launcher: stateOf(self), Start: start, Cwd: stateOf(in.cwd), Flags: [][2]string{}, Once: in.once, Roots: []rootState{},
+		Start: start, Cwd: *stateOf(in.cwd), Flags: [][2]string{}, Once: in.once, Roots: []rootState{},
+	}
+	if self, err := launcherPath(); err == nil {
+		p.Launcher = stateOf(self)
 	}
 	for _, f := range in.opts.given {
 		switch f[0] {
@@ -140,12 +137,11 @@ func (in *inputs) planInputs(chosen *backend, start string) (planInputs, error) 
 	}
 	if chosen != nil {
 		if program := in.programOf(chosen); program != "" {
-			state := stateOf(program)
-			p.Helper = &state
+			p.Helper = stateOf(program)
 		}
 	}
 	for _, f := range in.files {
-		p.Policies = append(p.Policies, stateOf(f.path))
+		p.Policies = append(p.Policies, *stateOf(f.path))
 	}
 	for _, r := range in.resolved.Roots() {
 		p.Roots = append(p.Roots, rootState{r.List.String(), r.Given, r.Path, r.Kind.String(), idText(r.ID)})
@@ -158,7 +154,7 @@ func (in *inputs) planInputs(chosen *backend, start string) (planInputs, error) 
 			p.Environment[name] = mask.Argv([]string{name + "=" + value})[0][len(name)+1:]
 		}
 	}
-	return p, nil
+	return p
 }
 
 // programOf is what a run with b would start.

@@ -146,7 +146,7 @@ func planMembers() []struct {
 	}{
 		{"", jsonNames(reflect.TypeFor[planDocument]()), nil},
 		{"inputs.", jsonNames(reflect.TypeFor[planInputs]()), nil},
-		{"backends.", jsonNames(reflect.TypeFor[planJSON]()), []string{"reason", "created", "proof", "code", "runnerFailed", "denied", "denials", "unreadable", "stage", "passedOver", "error"}},
+		{"backends.", jsonNames(reflect.TypeFor[planJSON]()), []string{"reason", "created", "proof", "code", "runnerFailed", "denied", "denials", "unreadable", "stage", "passedOver", "widened", "outcome", "error"}},
 		{"environment.", jsonNames(reflect.TypeFor[envJSON]()), nil},
 	}
 }

@@ -72,10 +72,7 @@ func plan(args []string) (int, error) {
 	if err := o.checkArgs(); err != nil {
 		return 0, err
 	}
-	start, err := getcwd()
-	if err != nil {
-		return 0, err
-	}
+	start, _ := getcwd() // with --chdir it may be gone
 	in, err := o.gatherPlan()
 	if err != nil {
 		return 0, err
@@ -123,12 +120,19 @@ func (o *options) gatherPlan() (*inputs, error) {
 	return gather(o)
 }
 
-// changes is what the command's environment differs in from the caller's. The
-// sentinel goes whether the caller has it now or later.
+// changes is what the command's environment differs in from the caller's. What the
+// command must not have goes whether the caller has it now or later.
 func (in *inputs) changes(backend string) []string {
 	changes := launch.Changes(os.Environ(), in.childEnv(backend))
-	if _, set := launch.Getenv(changes, sentinel); !set && !slices.Contains(changes, sentinel) {
-		changes = append(changes, sentinel)
+	never := []string{sentinel}
+	if in.opts.chdir != "" {
+		never = append(never, "PWD")
+	}
+	for _, name := range never {
+		changes = slices.DeleteFunc(changes, func(c string) bool { return c == name })
+		if _, set := launch.Getenv(changes, name); !set {
+			changes = append(changes, name)
+		}
 	}
 	return changes
 }

@@ -72,7 +72,9 @@ type passedOver struct {
 type about struct {
 	Mode     string   `json:"mode,omitempty"`     // that was chosen
 	ModeFrom string   `json:"modeFrom,omitempty"` // where neither --mode nor --preset named it
-	Approval string   `json:"approval,omitempty"` // of --preset: when to ask before going beyond the mode
+	Approval string   `json:"approval,omitempty"` // when to ask before going beyond the mode, where something says it
+	Widened  bool     `json:"widened,omitempty"`  // the mode is that of --widen
+	Outcome  string   `json:"outcome,omitempty"`  // of asking for it
 	Profile  string   `json:"profile,omitempty"`
 	Scrubbed []string `json:"scrubbed,omitempty"` // names of variables, never values
 
@@ -193,14 +195,6 @@ func (r *report) reaches(stage string) {
 	}
 }
 
-// deniedBy says what a command's exit status tells of denials.
-func deniedBy(status int) string {
-	if status != 0 {
-		return unknown
-	}
-	return notDenied
-}
-
 // failed says that the command did not run: it could not be executed, or the
 // launcher failed before.
 func (r *report) failed(err error) {
@@ -213,7 +207,7 @@ func (r *report) failed(err error) {
 	if runner {
 		verdict, stage = notDenied, r.stage // nothing was tried
 	}
-	r.write(event{Event: "exit", Code: &code, RunnerFailed: &runner, Stage: stage, Reason: err.Error(), Denied: verdict, Enforcement: r.enforcement, about: about{Mode: r.about.Mode}})
+	r.write(event{Event: "exit", Code: &code, RunnerFailed: &runner, Stage: stage, Reason: err.Error(), Denied: verdict, Enforcement: r.enforcement, about: about{Mode: r.about.Mode, Outcome: r.about.Outcome}})
 }
 
 // interrupted says that a signal ended the launcher before the command ran.

@@ -43,6 +43,9 @@ func confine(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if o.widen != "" {
+		return o.widening(args)
+	}
 	return o.confine()
 }
 
@@ -53,8 +56,12 @@ func (o *options) confine() (status int, err error) {
 	if o.printPolicy && err == nil {
 		return 0, in.printPolicy()
 	}
+	var rep *report
 	if err == nil {
-		status, err = in.run(began)
+		rep, err = in.begin(began)
+	}
+	if err == nil {
+		status, err = in.run(rep)
 	}
 	if err != nil && !o.printPolicy {
 		if in == nil {
@@ -65,27 +72,31 @@ func (o *options) confine() (status int, err error) {
 	return status, err
 }
 
-// run is the launcher once it has resolved the policy. What it opens to write is
-// opened when no descriptor is left that could pass for one to keep.
-func (in *inputs) run(began time.Time) (status int, err error) {
+// begin checks what only a run needs. What it opens to write is opened when no
+// descriptor is left that could pass for one to keep.
+func (in *inputs) begin(began time.Time) (rep *report, err error) {
 	o := in.opts
 	if err := in.checkCommand(o.args); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if in.parent, err = watched(o); err != nil {
-		return 0, err
+		return nil, err
 	}
 	in.noteRights()
 	if err := launch.CloseOnExec(o.keepFDs); err != nil {
-		return 0, withHint(fmt.Errorf("--keep-fd: %w", err), "keep descriptors that are open")
+		return nil, withHint(fmt.Errorf("--keep-fd: %w", err), "keep descriptors that are open")
+	}
+	if err := in.keepSession(); err != nil {
+		return nil, err
 	}
 	if err := in.openAudit(began); err != nil {
-		return 0, err
+		return nil, err
 	}
-	rep, err := in.openReport()
-	if err != nil {
-		return 0, err
-	}
+	return in.openReport()
+}
+
+// run runs the command, and says what kept it from starting, or how it ended.
+func (in *inputs) run(rep *report) (status int, err error) {
 	if status, err = in.confine(rep); err != nil {
 		rep.failed(err)
 		return status, err

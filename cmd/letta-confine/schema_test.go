@@ -44,6 +44,11 @@ func TestReportsMeetTheSchema(t *testing.T) {
 	if err := errors.Join(os.Mkdir(secret, 0o700), os.MkdirAll(tenant, 0o700)); err != nil {
 		t.Fatal(err)
 	}
+	answerer := filepath.Join(t.TempDir(), "allow")
+	allow := "#!/bin/sh\nsed 's/.*\"id\":\"\\([0-9a-f]*\\)\".*/{\"id\":\"\\1\",\"outcome\":\"allowed-once\"}/'\n"
+	if err := os.WriteFile(answerer, []byte(allow), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(secret+"/x", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -65,13 +70,15 @@ func TestReportsMeetTheSchema(t *testing.T) {
 		{"a preset", []string{"--preset", "workspace-write", "--", "true"}, "plan started exit", "plan started"},
 		{"a profile", []string{"--profile", "workspace", "--isolation-root", filepath.Dir(tenant), "--workspace", tenant, "--", "true"}, "plan started exit", "plan started"},
 		{"a default", []string{"--mode=env", "--default-mode", "read-only", "--", "true"}, "plan started exit", "plan started"},
+		{"a wider mode", []string{"--mode", "read-only", "--widen", "workspace-write", "--justification", "a test", "--answerer", answerer, "--", "true"}, "plan started exit", "plan started"},
+		{"a rejected mode", []string{"--mode", "read-only", "--widen", "workspace-write", "--justification", "a test", "--approval", "never", "--", "true"}, "exit", "exit"},
 		{"a credential", []string{"--credential", "SECRET=SOME_TOKEN", "--", "true"}, "plan started exit", "plan started"},
 		{"a denial", []string{"--fail-on-denial", "--", "cat", secret + "/x"}, "plan started exit", "plan started exit"},
 		{"the kernel's log", []string{"--supervise", "--audit-denials", "--", "true"}, "plan started exit", "plan started exit"},
 		{"a supervisor", []string{"--supervise", "--", "true"}, "plan started exit", "plan started exit"},
 		{"no supervisor", []string{"--exec", "--", "true"}, "plan started", "plan started"},
 	}
-	ownPolicy := []string{"a private /tmp", "a preset", "a profile", "a default"}
+	ownPolicy := []string{"a private /tmp", "a preset", "a profile", "a default", "a wider mode", "a rejected mode"}
 	seen := map[string]bool{}
 	check := func(t *testing.T, said, want string) {
 		t.Helper()

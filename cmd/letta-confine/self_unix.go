@@ -150,7 +150,10 @@ func (t *trial) try(r *tried) {
 	case err == unix.EACCES:
 		r.deny(byPermissions, "EACCES", "", "denied by the permissions of a directory above, with the sandbox or without")
 	case absent && !making:
-		r.Outcome, r.Errno, r.Says = missing, "ENOENT", "there is no such file, and nothing of the sandbox's hides one"
+		r.Outcome, r.Errno, r.Says = missing, "ENOENT", "there is no such file, and no mask of the sandbox's hides one"
+		if m, known := t.at(p); known && m.Type == "tmpfs" && m.Point != "/" {
+			r.Says = fmt.Sprintf("there is no such file; %q is a file system of its own here, which may hide one", m.Point)
+		}
 	case absent, r.For == denial.Create:
 		t.create(r, path.Dir(p))
 	case err != nil:

@@ -79,8 +79,6 @@ func (native) describe(string, *planJSON) {}
 
 func (native) program() string { return sandboxExec }
 
-func (native) execWords(*inputs, string, []string) []string { return nil }
-
 // landlockABI is what a plan says of Landlock.
 func landlockABI() int { return 0 }
 
@@ -94,9 +92,3 @@ func ownStage(args []string) (status int, ok bool) {
 
 // undumpable has no equal here that the command would not inherit.
 func undumpable() {}
-
-// getTerminal and setTerminal are the requests for a terminal's attributes.
-const (
-	getTerminal = unix.TIOCGETA
-	setTerminal = unix.TIOCSETA
-)

@@ -3,8 +3,9 @@ package main
 // usage is the answer to --help. A test holds it to the flag set, with what the
 // subcommands below add, and runs its examples.
 const usage = `usage: letta-confine [flags] -- command [argument ...]
-       letta-confine plan|explain|probe|doctor [flags] ...  (each has a --help)
+       letta-confine plan|explain|learn|probe|doctor ...  (each has a --help)
        letta-confine check KIND ... | credentials list|describe|set|unset [REF]
+       letta-confine approve ... | preset list|current|set NAME
        letta-confine completion SHELL | version [--json]
        letta-confine bwrap-argv ... | landlock-run ...  (docs/dsh.md)
 
@@ -24,7 +25,10 @@ policy
 mode, or the preset that names it; or a profile, from letta-code's variables too
   --mode read-only|workspace-write|danger-full-access|env
   --default-mode MODE       where none is named; env means DSH_PERMISSION_MODE
-  --preset read-only|workspace-write|danger-full-access
+  --session-log FILE        what the session has settled: mode, when to ask
+  --preset MODE  --approval ask|never  with, or just, when to ask for more
+  --answerer tty|FILE|fd:N  --answer-timeout 5m  --tool-name N  --call-id ID
+  --widen MODE  --justification TEXT  --widen-on-denial  ask; run wider once
   --profile cross-agent|memory-subagent|workspace
   --agent-id ID  --parent-agent-id ID  --memory-dir DIR  --home DIR
   --layout letta|mini-letta  --agents-tree DIR  where agents are; one more tree
@@ -35,9 +39,8 @@ backend
   --prefer strong|fast  --require full|contents|any  with auto: bwrap first, or
                             Landlock if it suffices; the least enforcement
   --on-unavailable fail|run what to do where no backend can confine
-  --allow-over-denial       with auto: take Landlock though it refuses too much
+  --allow-over-denial  --max-siblings N  take a Landlock that refuses too much
   --missing-denied create|refuse  --create-writable  for roots that are missing
-  --max-siblings N          most files that Landlock grants beside the roots
 process
   --chdir DIR  --keep-fd N  start there; hand on a descriptor (repeats)
   --tmp host|private  --tmpdir DIR  --no-tmpdir  where temporary files go

@@ -94,6 +94,7 @@ func TestParseTakesEveryFlag(t *testing.T) {
 	values := map[string]string{ // what a flag takes that does not take a path
 		"caches": "host", "backend": "landlock", "prefer": "fast", "require": "any", "on-unavailable": "run",
 		"missing-denied": "refuse", "error-format": "json", "tmp": "private", "layout": "letta", "profile": "workspace", "default-mode": "read-only", "mode": "read-only", "preset": "read-only", "max-siblings": "7", "keep-fd": "3", "for": "write", "probe-timeout": "9s", "annotate": "github",
+		"approval": "never", "answer-timeout": "9s", "widen": "workspace-write",
 	}
 	for _, f := range flags {
 		value := values[f.name]

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/letta-confine/letta-confine/policy"
+	"github.com/letta-confine/letta-confine/verdict"
 )
 
 // schemaVersion is that of every JSON document that the program prints.
@@ -30,7 +31,7 @@ func versions(args []string) (int, error) {
 		"schema":   schemaVersion,
 		"version":  version(),
 		"system":   runtime.GOOS,
-		"schemas":  map[string]int{"policy": policy.Version, "report": schemaVersion},
+		"schemas":  map[string]int{"policy": policy.Version, "report": schemaVersion, "plan": schemaVersion, "audit": schemaVersion, "probe": schemaVersion, "explain": schemaVersion, "check": verdict.Schema},
 		"backends": backendNames(),
 		"features": map[string][]string{"subcommands": subcommands, "flags": names},
 	})

@@ -4,19 +4,23 @@ import (
 	"fmt"
 	"os/exec"
 	"path"
+	"strings"
 )
 
 // apparmorVariable names the policy that a guest loads, as setuidVariable does its
 // part.
 const apparmorVariable = "HOSTS_APPARMOR"
 
-// policies are two for bubblewrap, by which it may do everything, or everything
+// policies are for bubblewrap, by which it may do everything, or everything
 // but make a user namespace. Ubuntu's kernels forbid it to every program without a policy that
 // allows it (the sysctl apparmor_restrict_unprivileged_userns), which Debian's and
 // the mainline kernel cannot; what bubblewrap meets is the same check and errno.
 var policies = map[string]string{
 	"userns":    policyHead + "}\n",
 	"no-userns": policyHead + "  deny userns,\n}\n",
+
+	// For the launcher, and what it starts.
+	"launcher": strings.ReplaceAll(policyHead, "bwrap", "letta-confine") + "  deny userns,\n}\n",
 }
 
 const policyHead = `abi <4.0>,

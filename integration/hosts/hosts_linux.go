@@ -240,6 +240,7 @@ var kernels = []host{
 	booted("unprivileged_userns_clone=0", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6, args: "sysctl.kernel.unprivileged_userns_clone=0"}),
 	booted("AppArmor allows user namespaces", kernel{suite: "trixie-backports", version: newest, abi: anyABI, args: withAppArmor, apparmor: "userns"}),
 	booted("AppArmor forbids user namespaces", kernel{suite: "trixie-backports", version: newest, abi: anyABI, args: withAppArmor, apparmor: "no-userns"}),
+	booted("AppArmor forbids the launcher user namespaces", kernel{suite: "trixie-backports", version: newest, abi: anyABI, args: withAppArmor, apparmor: "launcher"}),
 	booted("set-user-id bubblewrap", kernel{suite: "bookworm", version: `6\.1\.`, abi: 2, setuid: true}),
 	booted("set-user-id bubblewrap, no user namespaces", kernel{suite: "bookworm-security", version: `6\.12\.`, abi: 6, args: "sysctl.user.max_user_namespaces=0", setuid: true}),
 }

@@ -8,8 +8,8 @@ import (
 
 // header is a program header of a 64-bit program, elf(5).
 type header struct {
-	kind, flags                                            uint32
-	offset, address, physical, inFile, inMemory, alignment uint64
+	kind, flags                   uint32
+	_, address, _, _, inMemory, _ uint64
 }
 
 const (

@@ -1,0 +1,131 @@
+//go:build (linux || darwin) && !launcher
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/letta-confine/letta-confine/approval"
+	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/internal/launch"
+	"github.com/letta-confine/letta-confine/policy"
+	"github.com/letta-confine/letta-confine/sessionlog"
+)
+
+// answererPath is where an answerer finds programs; the caller's own PATH may name
+// places that a confined command has written to.
+const answererPath = "PATH=/usr/local/bin:/usr/bin:/bin"
+
+// answerer returns who is asked, or nil where nobody is named. It is a file of the
+// launcher's own: one that the command could change would answer for it.
+func (in *inputs) answerer() (approval.Answerer, error) {
+	given, limit := in.opts.answerer, in.opts.answerTimeout
+	fd, shared, err := descriptor(given)
+	switch {
+	case given == "":
+		return nil, nil
+	case given == tty:
+		return approval.Terminal(in.opts.args, limit), nil
+	case shared:
+		if err == nil && slices.Contains(in.opts.keepFDs, fd) {
+			err = errors.New("the command keeps that descriptor")
+		}
+		if err == nil {
+			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--answerer %q: %w", given, err)
+		}
+		return approval.Descriptor(fd, limit), nil
+	}
+	if err := in.checkAnswerer(given); err != nil {
+		return nil, err
+	}
+	env := []string{answererPath}
+	for _, name := range []string{"HOME", "LANG"} {
+		if value, ok := launch.Getenv(in.env, name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return approval.Program(given, env, limit), nil
+}
+
+func (in *inputs) checkAnswerer(file string) error {
+	fd, err := hostfs.OpenPlain(file, unix.O_RDONLY, 0)
+	if err == unix.ELOOP {
+		return withHint(fmt.Errorf("--answerer %q: there is a symlink in its path", file), "write the real path")
+	}
+	var st unix.Stat_t
+	if err == nil {
+		err = unix.Fstat(fd, &st)
+		unix.Close(fd)
+	}
+	if err == nil && hostfs.KindOf(uint32(st.Mode)) != policy.File {
+		err = errors.New("not a regular file")
+	}
+	if err == nil {
+		err = unix.Access(file, unix.X_OK)
+	}
+	if err != nil {
+		return fmt.Errorf("--answerer %q: %w", file, err)
+	}
+	for _, name := range []string{file, launch.Interpreter(file)} {
+		if name != "" && in.canChange(canonicalOr(name)) {
+			return withHint(fmt.Errorf("--answerer %q can be changed by the command", name), "keep it outside what the policy makes writable")
+		}
+	}
+	return nil
+}
+
+// ask asks for what reason says, and keeps the question and its outcome in the
+// session log. An error means that nothing was asked, or that it could not be kept.
+// why says more about an outcome.
+func (in *inputs) ask(reason string) (outcome approval.Outcome, why, err error) {
+	answerer, err := in.answerer()
+	if err != nil {
+		return "", nil, err
+	}
+	o := in.opts
+	name := o.tool
+	if name == "" {
+		name = path.Base(o.args[0])
+	}
+	r, err := approval.New(approval.Request{ToolName: name, CallID: o.callID, Mode: o.widen, Reason: reason}, o.args)
+	if err != nil {
+		return "", nil, err
+	}
+	if in.kept != nil {
+		if err := in.kept.Asked(sessionlog.Event{ID: r.ID, ToolName: r.ToolName, CallID: r.CallID, Reason: r.Reason}); err != nil {
+			return "", nil, in.sessionError(err)
+		}
+	}
+	outcome, why = approval.Decide(approval.Policy(in.approval()), r, answerer)
+	if in.kept != nil {
+		if err := in.kept.Decided(string(outcome)); err != nil {
+			return "", nil, in.sessionError(err)
+		}
+	}
+	return outcome, why, nil
+}
+
+// refusal is the error of a run that was not allowed.
+func refusal(what string, outcome approval.Outcome, why error) error {
+	text := what
+	switch outcome {
+	case approval.Rejected:
+		text += " was rejected"
+	case approval.Cancelled:
+		text += " was cancelled"
+	default:
+		text += " needs an approval, and there is no answer"
+	}
+	if why != nil {
+		return fmt.Errorf("%s: %w", text, why)
+	}
+	return errors.New(text)
+}

@@ -1,0 +1,153 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/policy"
+	"github.com/letta-confine/letta-confine/sessionlog"
+)
+
+const sessionFlag = "--session-log"
+
+// readSession learns what the session has settled. A log that is not there has
+// settled nothing; one that cannot be read is an error.
+func (in *inputs) readSession() error {
+	if in.opts.sessionLog == "" {
+		return nil
+	}
+	fd, shared, err := in.openSession(unix.O_RDONLY)
+	if err == unix.ENOENT {
+		return nil
+	}
+	if err == nil {
+		in.session, err = (&sessionlog.Log{FD: fd}).Read()
+		if !shared {
+			unix.Close(fd)
+		}
+	}
+	return in.sessionError(err)
+}
+
+// keepSession opens the log for what this run adds, once it is known that the
+// command cannot write it, and gives questions of dead runs their outcome.
+func (in *inputs) keepSession() error {
+	if in.opts.sessionLog == "" {
+		return nil
+	}
+	if err := in.outOfReach(sessionFlag, in.opts.sessionLog); err != nil {
+		return err
+	}
+	fd, _, err := in.openSession(unix.O_RDWR | unix.O_APPEND | unix.O_CREAT)
+	if err != nil {
+		return in.sessionError(err)
+	}
+	in.kept = &sessionlog.Log{FD: fd}
+	return in.sessionError(in.kept.Settle())
+}
+
+// outOfReach refuses a file of the launcher's that the command could write.
+func (in *inputs) outOfReach(flag, where string) error {
+	if _, shared, _ := descriptor(where); shared || where == "" {
+		return nil
+	}
+	dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", flag, where, err)
+	}
+	if in.canChange(filepath.Join(dir, filepath.Base(where))) {
+		return withHint(fmt.Errorf("%s %q can be changed by the command", flag, where),
+			"keep it elsewhere, or pass an open descriptor: "+flag+" fd:N")
+	}
+	return nil
+}
+
+// canChange reports whether the policy, where it restricts anything, lets the command
+// change what is at a canonical path.
+func (in *inputs) canChange(path string) bool {
+	return in.resolved.Restricts() && in.resolved.Decide(path).Access == policy.ReadWrite
+}
+
+// openSession opens the log. A file is refused where it is none of the caller's
+// own: whoever writes it chooses the mode.
+func (in *inputs) openSession(flags int) (fd int, shared bool, err error) {
+	where, path := in.opts.sessionLog, ""
+	if fd, shared, err = descriptor(where); shared {
+		if err == nil && slices.Contains(in.opts.keepFDs, fd) {
+			err = errors.New("the command keeps that descriptor")
+		}
+		if err == nil {
+			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC)
+		}
+		if err == nil && flags&unix.O_APPEND != 0 {
+			flags, err = unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+			if err == nil && flags&unix.O_APPEND == 0 {
+				err = withHint(errors.New("not open for appending"), "open it for reading and appending (O_RDWR, O_APPEND)")
+			}
+		}
+	} else {
+		mode := uint32(0o600)
+		if flags&unix.O_CREAT == 0 {
+			mode = 0 // openat2(2) takes none that has no effect
+		}
+		fd, err = hostfs.OpenPlain(where, flags, mode)
+		path = absolute(where) // no link is in it
+	}
+	if err != nil {
+		return -1, shared, err
+	}
+	if err = in.ownSession(fd, path); err != nil && !shared {
+		unix.Close(fd)
+	}
+	return fd, shared, err
+}
+
+// ownSession adds it to the files of the launcher's, so that no other output goes
+// there; path is "" for a descriptor.
+func (in *inputs) ownSession(fd int, path string) error {
+	var st unix.Stat_t
+	switch err := unix.Fstat(fd, &st); {
+	case err != nil:
+		return err
+	case hostfs.KindOf(uint32(st.Mode)) != policy.File:
+		return errors.New("not a regular file")
+	case st.Mode&0o022 != 0:
+		return withHint(errors.New("other users can write it"), "chmod go-w")
+	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+		return errors.New("it is another user's")
+	}
+	id := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
+	for _, f := range in.files {
+		if f.id == id && f.flag != sessionFlag {
+			return fmt.Errorf("it is what %s reads", f.flag)
+		}
+	}
+	if path != "" && !slices.ContainsFunc(in.files, func(f inputFile) bool { return f.flag == sessionFlag }) {
+		in.files = append(in.files, inputFile{sessionFlag, in.opts.sessionLog, path, id})
+	}
+	return nil
+}
+
+// sessionError says which file an error is about.
+func (in *inputs) sessionError(err error) error {
+	if err == nil {
+		return nil
+	}
+	hint := hintOf(err)
+	if err == unix.ELOOP {
+		err, hint = errors.New("there is a symlink in its path"), "write the real path"
+	}
+	err = fmt.Errorf("%s %q: %w", sessionFlag, in.opts.sessionLog, err)
+	if hint != "" {
+		return withHint(err, hint)
+	}
+	return err
+}
