@@ -30,7 +30,11 @@ that does nothing but execute another, and even these move by a tenth with what 
 		var rows []start
 		for _, size := range r.Sizes {
 			for _, s := range size.Starts {
-				s.Name = fmt.Sprintf("%d %s: %s", size.Count, size.What, s.Name)
+				what := size.What
+				if size.Count == 1 {
+					what = strings.TrimSuffix(what, "s")
+				}
+				s.Name = fmt.Sprintf("%d %s: %s", size.Count, what, s.Name)
 				rows = append(rows, s)
 			}
 		}
