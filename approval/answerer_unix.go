@@ -102,7 +102,7 @@ func startProgram(path string, env []string) (*program, error) {
 	pid, err := syscall.ForkExec(path, []string{path}, &syscall.ProcAttr{
 		Dir: "/", Env: env,
 		Files: []uintptr{uintptr(in[0]), uintptr(out[1]), uintptr(null)},
-		Sys:   &syscall.SysProcAttr{Setpgid: true},
+		Sys:   apart(),
 	})
 	if err != nil {
 		unix.Close(in[1])

@@ -1,6 +1,13 @@
 package approval
 
-import "golang.org/x/sys/unix"
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// apart starts a program in a group of its own.
+func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // zombie is SZOMB of <sys/proc.h>.
 const zombie = 5

@@ -1,6 +1,16 @@
 package approval
 
-import "golang.org/x/sys/unix"
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// apart starts a program in a group of its own. It ends with the thread that starts
+// it, which is the launcher's first: also after a SIGKILL nobody goes on asking.
+func apart() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
 
 // ended says whether a child has ended, and leaves it there to be waited for.
 func ended(pid int) (bool, error) {

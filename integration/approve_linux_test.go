@@ -258,17 +258,21 @@ func launcherOf(t *testing.T, p *person) int {
 func TestLauncherKilledWhileAsking(t *testing.T) {
 	eachOn(t, "landlock", func(t *testing.T, b box) {
 		tr := testenv.NewTree(t, b.user)
-		tr.WriteProgram("out/waits", "#!/bin/sh\nread -r line\necho asked >"+tr.Path("out/asked")+"\nsleep 60\n")
+		tr.WriteProgram("out/waits", "#!/bin/sh\nread -r line\necho $$ >"+tr.Path("out/asked")+"\nexec sleep 60\n")
 		c := b.asking(t, tr, widenFlags(tr, tr.Path("out/waits")), "touch", "made").Cmd(context.Background())
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the answerer is asked", func() bool { return tr.Exists("out/asked") })
+		eventually(t, "the answerer is asked", func() bool { return tr.Exists("out/asked") && tr.Read("out/asked") != "" })
 		if res := b.asking(t, tr, modeFlags(tr), "true").Run(t); res.Status != 0 || strings.Contains(tr.Read("out/log"), "decided") {
 			t.Errorf("beside it a run gave %+v, and the log is\n%s", res, tr.Read("out/log"))
 		}
 		c.Process.Kill()
 		c.Wait()
+		eventually(t, "the answerer has ended", func() bool {
+			_, err := os.Stat("/proc/" + strings.TrimSpace(tr.Read("out/asked")))
+			return err != nil
+		})
 		if log := tr.Read("out/log"); strings.Count(log, "\n") != 1 {
 			t.Fatalf("the log of the killed run is\n%s", log)
 		}

@@ -136,6 +136,9 @@ func (l *Log) append(e Event, at int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if at+int64(len(line)) > MaxFile {
+		return 0, unix.EFBIG // or nobody could read it any more
+	}
 	if e.Event == ApprovalAsked {
 		mine := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: at, Len: 1}
 		if err := unix.FcntlFlock(uintptr(l.FD), unix.F_SETLK, &mine); err != nil {

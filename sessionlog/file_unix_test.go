@@ -191,6 +191,22 @@ func TestFull(t *testing.T) {
 	t.Error("no room is enough")
 }
 
+// A log that would be too large to read is not written.
+func TestTooLarge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	line := fmt.Sprintf(mode, "read-only")
+	if err := os.WriteFile(path, []byte(strings.Repeat(line, MaxFile/len(line))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := logAt(t, path)
+	if err := l.Asked(Event{ID: "a", ToolName: "make"}); !errors.Is(err, unix.EFBIG) {
+		t.Errorf("a log at its limit: %v", err)
+	}
+	if s, err := l.Read(); err != nil || s.Mode != "read-only" || len(s.Open) > 0 {
+		t.Errorf("the log says %+v, %v", s, err)
+	}
+}
+
 func TestConcurrentWriters(t *testing.T) {
 	const writers, each = 8, 20
 	path := filepath.Join(t.TempDir(), "log")

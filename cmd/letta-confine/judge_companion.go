@@ -39,17 +39,6 @@ func handOver(name, word string, args []string) error {
 	return withHint(err, "install "+companion+" beside letta-confine")
 }
 
-// What asks is the companion's too: a question waits for a person, or for a program
-// that starts, and the hash that binds it to a command would be linked into every
-// start (docs/decisions/0031).
-
-func approve(args []string) (int, error) { return 0, handOver(companion, "approve", args) }
-func presets(args []string) (int, error) { return 0, handOver(companion, "preset", args) }
-
-func (o *options) widening(args []string) (int, error) {
-	return 0, handOver(companion, args[0], args[1:])
-}
-
 // hookFailed is the status that every harness takes for a refusal; it may let a
 // call pass on any other.
 const hookFailed = 2

@@ -43,7 +43,7 @@ func (in *inputs) keepSession() error {
 	if in.opts.sessionLog == "" {
 		return nil
 	}
-	if err := in.keepsSession(); err != nil {
+	if err := in.outOfReach(sessionFlag, in.opts.sessionLog); err != nil {
 		return err
 	}
 	fd, _, err := in.openSession(unix.O_RDWR | unix.O_APPEND | unix.O_CREAT)
@@ -54,19 +54,18 @@ func (in *inputs) keepSession() error {
 	return in.sessionError(in.kept.Settle())
 }
 
-// keepsSession refuses a log that the command could write.
-func (in *inputs) keepsSession() error {
-	where := in.opts.sessionLog
+// outOfReach refuses a file of the launcher's that the command could write.
+func (in *inputs) outOfReach(flag, where string) error {
 	if _, shared, _ := descriptor(where); shared || where == "" {
 		return nil
 	}
 	dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
 	if err != nil {
-		return in.sessionError(err)
+		return fmt.Errorf("%s %q: %w", flag, where, err)
 	}
 	if in.canChange(filepath.Join(dir, filepath.Base(where))) {
-		return withHint(fmt.Errorf("%s %q can be changed by the command", sessionFlag, where),
-			"keep it elsewhere, or pass an open descriptor: "+sessionFlag+" fd:N")
+		return withHint(fmt.Errorf("%s %q can be changed by the command", flag, where),
+			"keep it elsewhere, or pass an open descriptor: "+flag+" fd:N")
 	}
 	return nil
 }

@@ -108,9 +108,6 @@ func complain(text string) {
 	os.Stderr.WriteString(oneLine(text) + "\n")
 }
 
-// prompt asks a person, who answers on the same line.
-func prompt(text string) { os.Stderr.WriteString(oneLine(text)) }
-
 // oneLine blanks what ends a line or controls a terminal.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {

@@ -56,12 +56,15 @@ func (o *options) widening([]string) (status int, err error) {
 // afterDenial runs the command as it is, and asks where it is known that the sandbox
 // denied it something. What it did until then it does a second time.
 func (in *inputs) afterDenial(wide *inputs, began time.Time) (status int, err error) {
+	o := in.opts
 	rep, err := in.begin(began)
 	if err == nil {
 		err = wide.checkCommand(wide.opts.args)
 	}
-	if err == nil {
-		err = wide.keepsSession()
+	for _, file := range [][2]string{{sessionFlag, o.sessionLog}, {"--report", o.report}, {"--audit-log", o.auditLog}} {
+		if err == nil {
+			err = wide.outOfReach(file[0], file[1])
+		}
 	}
 	if err == nil {
 		status, err = in.run(rep)
