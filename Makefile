@@ -64,8 +64,8 @@ golden:
 	$(GO) test ./bwrap ./landlock ./seatbelt ./cmd/letta-confine -update
 
 bench: build
-	$(GO) run ./internal/bench -launcher bin/letta-confine
-	$(GO) test -run "^$$" -bench . ./shell/readonly
+	$(GO) run ./internal/bench -launcher bin/letta-confine -o docs/performance.md
+	$(GO) test -run "^$$" -bench . -benchmem ./policy ./shell/readonly
 
 demo: build
 	./.ci/demo bin/letta-confine

@@ -252,9 +252,9 @@ func (e *emitter) subtree(path string, kind policy.Kind, below []*policy.Layer) 
 func (e *emitter) carve(layers []*policy.Layer) error {
 	// Emission order puts a root before those beneath it: a layer belongs to
 	// the first that holds it.
-	var tops [][]*policy.Layer
-	at := make(map[string]int)
-	for _, l := range layers {
+	tops := make([][]*policy.Layer, 0, len(layers))
+	at := make(map[string]int, len(layers))
+	for n, l := range layers {
 		i := len(tops)
 		for _, dir := range policy.Ancestors(l.Root.Path) {
 			if j, ok := at[dir]; ok {
@@ -266,7 +266,7 @@ func (e *emitter) carve(layers []*policy.Layer) error {
 			continue
 		}
 		at[l.Root.Path] = i
-		tops = append(tops, []*policy.Layer{l})
+		tops = append(tops, layers[n:n+1:n+1])
 	}
 	for _, below := range tops {
 		if err := e.subtree(below[0].Root.Path, below[0].Root.Kind, below); err != nil {

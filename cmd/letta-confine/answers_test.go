@@ -258,7 +258,7 @@ func TestExplainMeetsTheSchema(t *testing.T) {
 	a := answers(t, "explain")
 	top := t.TempDir()
 	work, secret, said := filepath.Join(top, "work"), filepath.Join(top, "secret"), filepath.Join(top, "said")
-	if err := errors.Join(os.Mkdir(work, 0o700), os.Mkdir(secret, 0o700), os.WriteFile(said, []byte("cat: "+secret+"/x: Permission denied\n"), 0o600), os.WriteFile(secret+"/x", nil, 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(work, 0o700), os.Mkdir(secret, 0o700), os.WriteFile(said, []byte("cat: "+secret+"/x: Permission denied\nsudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.\n"), 0o600), os.WriteFile(secret+"/x", nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	bus, err := net.Listen("unix", filepath.Join(work, "bus"))

@@ -68,7 +68,11 @@ func (in *inputs) bubblewrap() backend {
 		return fail(err)
 	}
 	if in.opts.exec && len(plan.Create) > 0 {
-		return fail(withHint(fmt.Errorf("--exec: nobody would remove the mount point %q again", plan.Create[0].Path), "create it first, or leave out --exec"))
+		flag := "--exec"
+		if in.opts.execArgv {
+			flag = "--exec-argv"
+		}
+		return fail(withHint(fmt.Errorf("%s: nobody would remove the mount point %q again", flag, plan.Create[0].Path), "create it first, or leave out "+flag))
 	}
 	b := backend{enforcement: filtered(plan.Enforcement), skipped: plan.Skipped, native: native{helper: helper, plan: plan}}
 	// Where no Landlock domain forbids to mount, a new user namespace would

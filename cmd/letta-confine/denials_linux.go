@@ -57,6 +57,14 @@ func (in *inputs) listen(s *supervise.Sandbox) *listener {
 	return l
 }
 
+// deniedBy says what a command's exit status tells of denials.
+func deniedBy(status int) string {
+	if status != 0 {
+		return unknown
+	}
+	return notDenied
+}
+
 // denials returns what the command was denied, as far as its standard error and the
 // kernel tell.
 func (in *inputs) denials(b *backend, status int, said *supervise.Said, l *listener) known {
@@ -117,7 +125,7 @@ func (in *inputs) judge(status int, list []denialJSON, said *supervise.Said) int
 		return status
 	}
 	if said.Open {
-		endLine()
+		complain("") // so that ours begins a line
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(d denialJSON) bool { return d.OverDenial })
 	for _, d := range list {
@@ -130,7 +138,7 @@ func (in *inputs) judge(status int, list []denialJSON, said *supervise.Said) int
 		if len(list) > 1 {
 			more = fmt.Sprintf(", and %d more", len(list)-1)
 		}
-		failed(o.failOnDenial, fmt.Sprintf("the command was denied %v%s, and --fail-on-denial makes that a failure", list[0], more))
+		failed(o.failOnDenial, fmt.Sprintf("the command was denied %v%s, and --fail-on-denial makes that a failure", list[0], more), "")
 		return o.failOnDenial
 	case status != 0 || said.More:
 		in.warn(fmt.Sprintf("whether the command was denied anything is not known: it ended with %d, and what it wrote to standard error names no path that the policy denies", status))

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,10 @@ import (
 	"github.com/letta-confine/letta-confine/profile"
 	"github.com/letta-confine/letta-confine/sessionlog"
 )
+
+// manyRoots is from where on a start makes so much that a collection would come in
+// between, with threads of its own, and all of it is in use until the command runs.
+const manyRoots = 200
 
 // maxPolicy bounds a policy file; a thousand roots of the longest path fit.
 const maxPolicy = 16 << 20
@@ -125,6 +130,9 @@ func collect(o *options) (*inputs, error) {
 func (in *inputs) compose() error {
 	p := &in.policy
 	p.Merge(in.given)
+	if n := len(p.BaseWritable) + len(p.Denied) + len(p.ReadOnly) + len(p.Writable); n > manyRoots {
+		debug.SetGCPercent(800)
+	}
 	for _, part := range []func(*policy.Policy) error{in.modes, in.named, in.helpers, in.temporary, in.caches, in.privately, in.worktrees, in.guard} {
 		if err := part(p); err != nil {
 			return err

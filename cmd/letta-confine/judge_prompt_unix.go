@@ -33,8 +33,8 @@ func promptValue(ref string, old *unix.Termios) (string, error) {
 		}
 	}()
 	defer restore()
-	prompt("value of " + ref + ", which is not shown: ")
-	line := make([]byte, 64<<10) // a terminal's line is shorter
+	os.Stderr.WriteString("value of " + ref + ", which is not shown: ") // the answer is on the same line
+	line := make([]byte, 64<<10)                                        // a terminal's line is shorter
 	n, err := unix.Read(0, line)
 	if err != nil {
 		return "", fmt.Errorf("terminal: %w", err)

@@ -140,3 +140,43 @@ func TestLaunchPathAlone(t *testing.T) {
 		}
 	}
 }
+
+// maxResident bounds what the supervisor keeps in memory while the command runs.
+const maxResident = 4 << 20
+
+func TestSupervisorMemory(t *testing.T) {
+	need(t, "bwrap")
+	run := exec.Command(launcher(t), "--backend", "bwrap", "--restrict-writes", "--", "sh", "-c", "echo; read line || :")
+	stdin, err := run.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := run.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer run.Wait()
+	defer stdin.Close()
+	if _, err := stdout.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	resident := 0
+	// The command may say that it runs before the supervisor waits for it.
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", run.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(string(status), "\nVmRSS:")
+		if _, err := fmt.Sscan(after, &resident); err != nil {
+			t.Fatalf("%v\n%s", err, status)
+		}
+		if resident <<= 10; resident < maxResident*3/4 {
+			return // what waits has given back half of the program
+		}
+	}
+	t.Errorf("the supervisor has %d bytes in memory, want fewer than three quarters of %d", resident, maxResident)
+}

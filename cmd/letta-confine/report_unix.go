@@ -195,14 +195,6 @@ func (r *report) reaches(stage string) {
 	}
 }
 
-// deniedBy says what a command's exit status tells of denials.
-func deniedBy(status int) string {
-	if status != 0 {
-		return unknown
-	}
-	return notDenied
-}
-
 // failed says that the command did not run: it could not be executed, or the
 // launcher failed before.
 func (r *report) failed(err error) {

@@ -92,9 +92,3 @@ func ownStage(args []string) (status int, ok bool) {
 
 // undumpable has no equal here that the command would not inherit.
 func undumpable() {}
-
-// getTerminal and setTerminal are the requests for a terminal's attributes.
-const (
-	getTerminal = unix.TIOCGETA
-	setTerminal = unix.TIOCSETA
-)

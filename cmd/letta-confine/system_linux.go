@@ -68,9 +68,3 @@ const defaultTemp = "/tmp"
 // out of core files and from other processes of the user. Executing a program ends
 // that. A failure would change nothing that the kernel's limits do not.
 func undumpable() { unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
-
-// getTerminal and setTerminal are the requests for a terminal's attributes.
-const (
-	getTerminal = unix.TCGETS
-	setTerminal = unix.TCSETS
-)

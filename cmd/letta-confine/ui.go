@@ -66,18 +66,17 @@ func annotation(title, text string) string {
 	return "::error title=" + title + "::" + data(text)
 }
 
-// failed says why a run ends with a status that is neither the command's own nor a
-// failure of the launcher.
-func failed(status int, text string) {
+// failed says why the run ends with a status that is not the command's own.
+func failed(status int, text, hint string) {
 	if errorFormat == errorJSON {
-		said{Code: status, Error: text}.write()
+		said{Code: status, Error: text, Hint: hint}.write()
 		return
 	}
 	say("error", text)
+	if hint != "" {
+		say("hint", hint)
+	}
 }
-
-// endLine ends a line of the command's, so that ours begins one.
-func endLine() { os.Stderr.WriteString("\n") }
 
 // said is a line of the program's own as JSON: an error or a warning.
 type said struct {
@@ -109,9 +108,6 @@ func complain(text string) {
 	os.Stderr.WriteString(oneLine(text) + "\n")
 }
 
-// prompt asks a person, who answers on the same line.
-func prompt(text string) { os.Stderr.WriteString(oneLine(text)) }
-
 // oneLine blanks what ends a line or controls a terminal.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
@@ -138,14 +134,7 @@ func fail(err error) int {
 	if status == launch.ExitFailure {
 		annotate("the command did not run", err.Error())
 	}
-	if errorFormat == errorJSON {
-		said{Code: status, Error: err.Error(), Hint: hint}.write()
-		return status
-	}
-	say("error", err.Error())
-	if hint != "" {
-		say("hint", hint)
-	}
+	failed(status, err.Error(), hint)
 	return status
 }
 

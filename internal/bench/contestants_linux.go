@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
+
+	"github.com/letta-confine/letta-confine/confine"
+	"github.com/letta-confine/letta-confine/policy"
 )
 
 // command is what every contestant starts.
@@ -15,6 +19,8 @@ const command = "/bin/true"
 const (
 	nameBare     = "bare exec"
 	nameFloor    = "exec-only Go program"
+	nameC        = "exec-only C program"
+	nameLibrary  = "package confine, landlock"
 	nameLandlock = "letta-confine, landlock"
 	nameBwrap    = "letta-confine, bwrap"
 	nameAlone    = "bwrap alone, same argv"
@@ -37,6 +43,8 @@ func contestants(sc *scratch, o options) ([]contestant, error) {
 	field := []contestant{
 		{name: nameBare, argv: []string{command}},
 		{name: nameFloor, argv: []string{sc.floor, command}},
+		{name: nameC, argv: []string{sc.floorC, command}, missing: sc.missingC},
+		library(sc),
 		launcher(sc, o.launcher, "landlock", nameLandlock+forWorkspace, workspace),
 		launcher(sc, o.launcher, "landlock", nameLandlock+forAgents, agents),
 		launcher(sc, o.launcher, "bwrap", nameBwrap+forWorkspace, workspace),
@@ -64,6 +72,28 @@ func contestants(sc *scratch, o options) ([]contestant, error) {
 		naive(nameNaive+forAgents, "--bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", sc.agents, "--bind", sc.own, sc.own),
 		landrun(sc), setpriv(sc))
 	return field, nil
+}
+
+// library is what a Go program pays that starts the command itself, with package
+// confine and the workspace policy.
+func library(sc *scratch) contestant {
+	p := policy.Policy{RestrictWrites: true}
+	c := contestant{name: nameLibrary + forWorkspace}
+	if err := p.Add(policy.Writable, sc.workspace); err != nil {
+		c.missing = err.Error()
+	}
+	sandbox := confine.Sandbox{Policy: p}
+	c.call = func() (time.Duration, error) {
+		cmd := exec.Command(command)
+		cmd.Dir, cmd.Env = sc.workspace, sc.env
+		began := time.Now()
+		_, err := sandbox.Start(cmd)
+		if err == nil {
+			err = cmd.Wait()
+		}
+		return time.Since(began), err
+	}
+	return c
 }
 
 // launcher is the launcher with a policy, on one backend.

@@ -17,6 +17,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/letta-confine/letta-confine/confine"
 )
 
 func main() {
@@ -37,6 +40,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 300, "rounds; the policy sizes take a tenth of them, and at least 5")
 	flag.BoolVar(&o.sizes, "sizes", true, "measure policy sizes as well")
 	asJSON := flag.Bool("json", false, "print JSON")
+	page := flag.String("o", "", "write the page `FILE` too (docs/performance.md)")
 	flag.Parse()
 	if flag.NArg() > 0 || o.rounds < 1 {
 		flag.Usage()
@@ -54,6 +58,12 @@ func main() {
 		err = out.Encode(res)
 	default:
 		err = res.print(os.Stdout)
+	}
+	if err == nil && *page != "" {
+		var text bytes.Buffer
+		if err = res.markdown(&text); err == nil {
+			err = os.WriteFile(*page, text.Bytes(), 0o644)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -74,6 +84,9 @@ func run(ctx context.Context, o options) (*results, error) {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
 
+	if err := confine.CloseOnExec(); err != nil {
+		return nil, err
+	}
 	sc, err := newScratch()
 	if err != nil {
 		return nil, err
@@ -90,7 +103,11 @@ func run(ctx context.Context, o options) (*results, error) {
 			return nil, fmt.Errorf("launcher: %w (make build makes it)", err)
 		}
 	}
-	res := &results{Rounds: o.rounds, UID: os.Getuid(), CPUs: runtime.NumCPU()}
+	info, err := os.Stat(o.launcher)
+	if err != nil {
+		return nil, err
+	}
+	res := &results{Rounds: o.rounds, Host: thisHost(), Binary: info.Size()}
 	field, err := contestants(sc, o)
 	if err != nil {
 		return nil, err
@@ -105,6 +122,12 @@ func run(ctx context.Context, o options) (*results, error) {
 		}
 		res.Budgets = append(res.Budgets, sizeBudgets(res.Starts, res.Sizes)...)
 	}
+	var failed error
+	if res.Memory, failed = supervisor(sc, o.launcher); failed != nil {
+		fmt.Fprintln(os.Stderr, "bench: supervisor:", failed)
+	}
+	res.Budgets = append(res.Budgets, sizeOf("bwrap: the supervisor's resident memory", 4, res.Memory.Resident, failed),
+		sizeOf("the launcher's file", 4, res.Binary, nil))
 	if ctx.Err() != nil {
 		return nil, errors.New("interrupted")
 	}

@@ -19,6 +19,16 @@ type contestant struct {
 	argv    []string // argv[0] is the program's path
 	missing string   // why it cannot be measured
 	rules   int      // mounts or rules that it sets up; 0 where not known
+
+	call func() (time.Duration, error) // in place of argv: done by the calling process
+}
+
+// start starts the command once and returns the time that took.
+func (c contestant) start(sc *scratch) (time.Duration, error) {
+	if c.call != nil {
+		return c.call()
+	}
+	return sc.spawn(c.argv)
 }
 
 // enough bounds what one contestant may take: after this time it sits out, once
@@ -46,7 +56,13 @@ func measure(ctx context.Context, sc *scratch, field []contestant, rounds int) (
 	spent := make([]time.Duration, len(field))
 	for i := range field {
 		c := &field[i]
-		if c.missing == "" {
+		switch {
+		case c.missing != "":
+		case c.call != nil:
+			if _, err := c.call(); err != nil {
+				c.missing = err.Error()
+			}
+		default:
 			c.missing = sc.try(c.argv)
 		}
 		starts[i] = start{Name: c.name, Missing: c.missing, Rules: c.rules}
@@ -68,7 +84,7 @@ func measure(ctx context.Context, sc *scratch, field []contestant, rounds int) (
 			if s.Missing != "" || (spent[i] > enough && s.Rounds >= 3) {
 				continue
 			}
-			took, err := sc.spawn(field[i].argv)
+			took, err := field[i].start(sc)
 			if err != nil {
 				s.Missing = err.Error()
 				continue

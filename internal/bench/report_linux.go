@@ -11,8 +11,9 @@ import (
 // results is all that one run found out.
 type results struct {
 	Rounds  int      `json:"rounds"`
-	UID     int      `json:"uid"`
-	CPUs    int      `json:"cpus"`
+	Host    host     `json:"host"`
+	Binary  int64    `json:"binary"` // bytes of the launcher's file
+	Memory  memory   `json:"supervisor"`
 	Starts  []start  `json:"starts"`
 	Sizes   []size   `json:"sizes,omitempty"`
 	Budgets []budget `json:"budgets"`
@@ -56,10 +57,10 @@ func sizeBudgets(starts []start, sizes []size) []budget {
 	var list []budget
 	for _, s := range sizes {
 		switch {
-		case s.What == writableRoots && s.Count == 100:
+		case s.What == writableRoots && s.Count == 100 && len(s.Starts) == 2:
 			list = append(list, beyond("bwrap, 100 roots: (added - bwrap alone) / exec-only added", 2.4, starts, s.Starts, nameBwrap, nameAlone))
-		case s.What == writableRoots && s.Count == 1000:
-			b := budget{Name: "landlock, 1000 roots: added", Limit: 6, Unit: "ms"}
+		case s.What == writableRoots && s.Count == 1000 && len(s.Starts) == 1:
+			b := budget{Name: "landlock, 1000 roots: added", Limit: 6, Unit: " ms"}
 			if c := find(s.Starts, nameLandlock); c == nil {
 				b.Verdict = "not measured: " + why(s.Starts, nameLandlock)
 			} else {
@@ -70,6 +71,16 @@ func sizeBudgets(starts []start, sizes []size) []budget {
 		}
 	}
 	return list
+}
+
+// sizeOf is a budget of bytes. why says why they were not measured.
+func sizeOf(title string, limit float64, bytes int64, why error) budget {
+	b := budget{Name: title, Limit: limit, Unit: " MiB", Value: float64(bytes) / (1 << 20)}
+	if why != nil {
+		b.Verdict = "not measured: " + why.Error()
+		return b
+	}
+	return b.judge()
 }
 
 // times is what name adds as a multiple of what other adds.
@@ -110,7 +121,7 @@ func why(starts []start, name string) string {
 // print writes the tables for people.
 func (r *results) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "Spawn and wait, milliseconds; %d interleaved rounds, uid %d, %d processors.\n", r.Rounds, r.UID, r.CPUs)
+	fmt.Fprintf(w, "Spawn and wait, milliseconds; %d interleaved rounds, uid %d, %d processors.\n", r.Rounds, r.Host.UID, r.Host.CPUs)
 	fmt.Fprintf(w, "added: over bare exec in the same round, median. ratio: added over that of the exec-only program.\n\n")
 	fmt.Fprintf(t, "median\tmin\tadded\tratio\trules\t  \t\n")
 	for _, s := range r.Starts {

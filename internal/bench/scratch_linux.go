@@ -16,6 +16,8 @@ type scratch struct {
 	agents    string   // what the cross-agent policy denies
 	own       string   // what it carves out of that
 	floor     string   // the exec-only program
+	floorC    string   // the same in C
+	missingC  string   // why there is none
 	env       []string // of every contestant
 	null      *os.File
 }
@@ -58,7 +60,32 @@ func (sc *scratch) fill() (err error) {
 		}
 	}
 	sc.env = []string{"PATH=/usr/bin:/bin", "HOME=" + home}
+	sc.buildC()
 	return sc.buildFloor()
+}
+
+// floorSourceC is the least that any launcher can do, but for its language.
+const floorSourceC = `#include <unistd.h>
+int main(int argc, char **argv) {
+	if (argc > 1)
+		execv(argv[1], argv + 1);
+	return 125;
+}
+`
+
+func (sc *scratch) buildC() {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		sc.missingC = "there is no C compiler"
+		return
+	}
+	source := filepath.Join(sc.dir, "execonly.c")
+	sc.floorC = filepath.Join(sc.dir, "execonly-c")
+	if err := os.WriteFile(source, []byte(floorSourceC), 0o644); err != nil {
+		sc.missingC = err.Error()
+	} else if err := exec.Command(cc, "-O2", "-static", "-o", sc.floorC, source).Run(); err != nil {
+		sc.missingC = "the C compiler cannot link statically"
+	}
 }
 
 // floorSource is the least that a launcher written in Go can do.

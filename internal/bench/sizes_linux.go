@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// size is the field of one policy size: bare exec, the exec-only program, and
-// the launcher with that policy.
+// size is what was found out about one policy size.
 type size struct {
 	What   string  `json:"what"` // "writable roots" or "entries beside a denied root"
 	Count  int     `json:"count"`
@@ -22,48 +21,55 @@ const (
 	siblings      = "entries beside a denied root"
 )
 
-// measureSizes measures how a start grows with the policy. The sizes of one kind
-// share their rounds.
+// measureSizes measures how a start grows with the policy. Landlock's sizes share
+// their rounds, and bubblewrap's do: taking down two thousand mounts keeps a
+// processor busy long after their command has ended.
 func measureSizes(ctx context.Context, sc *scratch, o options) ([]size, error) {
-	rounds := max(o.rounds/10, 5)
-	var sizes []size
-	var field []contestant
-	base := []contestant{
-		{name: nameBare, argv: []string{command}},
-		{name: nameFloor, argv: []string{sc.floor, command}},
-	}
+	var onLandlock, onBwrap []size
+	var fieldLandlock, fieldBwrap []contestant
 	for _, n := range []int{1, 10, 100, 1000} {
 		file, err := sc.rootsPolicy(n)
 		if err != nil {
 			return nil, err
 		}
-		sizes = append(sizes, size{What: writableRoots, Count: n})
 		flags := []string{"--policy", file}
-		field = append(field, launcher(sc, o.launcher, "landlock", nameLandlock, flags),
-			launcher(sc, o.launcher, "bwrap", nameBwrap, flags), aloneFor(sc, o.launcher, nameAlone, flags))
+		onLandlock = append(onLandlock, size{What: writableRoots, Count: n})
+		fieldLandlock = append(fieldLandlock, launcher(sc, o.launcher, "landlock", nameLandlock, flags))
+		onBwrap = append(onBwrap, size{What: writableRoots, Count: n})
+		fieldBwrap = append(fieldBwrap, launcher(sc, o.launcher, "bwrap", nameBwrap, flags), aloneFor(sc, o.launcher, nameAlone, flags))
 	}
-	for _, n := range []int{10, 100, 1000, 4000, 20000} {
+	for _, n := range []int{10, 100, 1000, 20000} {
 		dir, err := sc.crowd(n)
 		if err != nil {
 			return nil, err
 		}
-		sizes = append(sizes, size{What: siblings, Count: n})
 		flags := []string{"--deny", filepath.Join(dir, "denied"), "--max-siblings", "50000"}
-		field = append(field, launcher(sc, o.launcher, "landlock", nameLandlock, flags))
+		onLandlock = append(onLandlock, size{What: siblings, Count: n})
+		fieldLandlock = append(fieldLandlock, launcher(sc, o.launcher, "landlock", nameLandlock, flags))
+	}
+	if err := fillSizes(ctx, sc, onLandlock, fieldLandlock, 1, sizeRounds(o.rounds)); err != nil {
+		return nil, err
+	}
+	if err := fillSizes(ctx, sc, onBwrap, fieldBwrap, 2, sizeRounds(o.rounds)); err != nil {
+		return nil, err
+	}
+	return append(onLandlock, onBwrap...), nil
+}
+
+// fillSizes measures a field that has so many contestants for each size.
+func fillSizes(ctx context.Context, sc *scratch, sizes []size, field []contestant, each, rounds int) error {
+	base := []contestant{
+		{name: nameBare, argv: []string{command}},
+		{name: nameFloor, argv: []string{sc.floor, command}},
 	}
 	starts, err := measure(ctx, sc, append(base, field...), rounds)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	next := starts[len(base):]
 	for i := range sizes {
-		n := 3
-		if sizes[i].What == siblings {
-			n = 1
-		}
-		sizes[i].Starts, next = next[:n], next[n:]
+		sizes[i].Starts = starts[len(base)+i*each:][:each]
 	}
-	return sizes, nil
+	return nil
 }
 
 // rootsPolicy makes n directories, and a policy file in which these alone are

@@ -113,6 +113,7 @@ func Run(s Sandbox) (status int, err error) {
 	}
 	tty := openTerminal()
 	gone := child.peer.Go()
+	shed()
 	status = child.wait()
 	s.Said.finish()
 	tty.restore()
