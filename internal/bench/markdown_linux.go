@@ -71,8 +71,8 @@ that does nothing but execute another, and even these move by a tenth with what 
 	d.say("The bubblewrap path beyond bubblewrap is two such starts, the launcher's and that of the stage inside the sandbox, 1.15 with one")
 	d.say("processor for the runtime; bubblewrap's mounts, its files and the threads that pass signals on are some 0.5; the rest are the four")
 	d.say("times that one process waits for another. A denied root adds 0.2: its mask is looked at 64 times, in turn with what it hides, against")
-	d.say("somebody who swaps the two. The budget of 2.4 would be met by a stage that is no Go program, and by nothing else that was tried:")
-	d.say("[decision 30](decisions/0030-launch-path.md) has what was done, tried and left. No measure was dropped for speed.")
+	d.say("somebody who swaps the two. A stage that is no Go program would come to some 2.6, still beyond the budget; nothing else that was")
+	d.say("tried comes near: [decision 30](decisions/0030-launch-path.md) has what was done, tried and left. No measure was dropped for speed.")
 	return d.err
 }
 
