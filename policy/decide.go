@@ -68,7 +68,7 @@ func (r Resolved) holder(path string, n int) int {
 // already holds there is left out, and so is a base root that a listed root
 // holds, because a base root never reaches into one.
 func (r *Resolved) fold() {
-	r.layers = nil
+	r.layers = make([]Layer, 0, len(r.roots))
 	for i, root := range r.roots {
 		if root.Path == "/" {
 			continue

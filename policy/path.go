@@ -30,6 +30,20 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
+// joinIn is join, made of text without a copy where text begins with it, as the path
+// that is walked does until a symlink leads elsewhere.
+func joinIn(text, dir, name string) string {
+	at := len(dir)
+	if dir == "/" {
+		at = 0
+	}
+	end := at + 1 + len(name)
+	if end <= len(text) && text[:at] == dir[:at] && text[at] == '/' && text[at+1:end] == name {
+		return text[:end]
+	}
+	return join(dir, name)
+}
+
 // depth counts the components of a canonical path: 0 for "/".
 func depth(p string) int {
 	if p == "/" {

@@ -70,8 +70,12 @@ type Resolved struct {
 //     have re-pointed it;
 //   - where resolving fails: a loop, a directory that cannot be searched.
 func Resolve(p Policy, fsys FS) (Resolved, error) {
-	w := newWalker(fsys)
-	var all []Root
+	n := 0
+	for _, l := range Lists() {
+		n += len(p.Roots(l))
+	}
+	w := newWalker(fsys, n)
+	all := make([]Root, 0, n)
 	for _, l := range Lists() {
 		for i, given := range p.Roots(l) {
 			root, err := resolveRoot(w, l, i, given)

@@ -27,7 +27,10 @@ type walker struct {
 	seen map[string]Info
 }
 
-func newWalker(fsys FS) *walker { return &walker{fsys: fsys, seen: make(map[string]Info, 16)} }
+// newWalker returns a walker that has room for so many roots.
+func newWalker(fsys FS, roots int) *walker {
+	return &walker{fsys: fsys, seen: make(map[string]Info, 16+roots)}
+}
 
 func (w *walker) lstat(name string) (Info, error) {
 	if info, ok := w.seen[name]; ok {
@@ -78,7 +81,7 @@ func (w *walker) walk(path string) (place, error) {
 			}
 			continue
 		}
-		next := join(at.path, name)
+		next := joinIn(path, at.path, name)
 		if at.info.Kind == Missing {
 			at.path = next
 			continue
@@ -176,6 +179,6 @@ func Canonical(path string, fsys FS) (string, error) {
 	if err, _ := checkLiteral(path); err != nil {
 		return "", err
 	}
-	at, err := newWalker(fsys).walk(path)
+	at, err := newWalker(fsys, 1).walk(path)
 	return at.path, err
 }
