@@ -35,6 +35,13 @@ func (in *inputs) answerer() (approval.Answerer, error) {
 		if err == nil && slices.Contains(in.opts.keepFDs, fd) {
 			err = errors.New("the command keeps that descriptor")
 		}
+		var st unix.Stat_t
+		if err == nil {
+			err = unix.Fstat(fd, &st)
+		}
+		if err == nil && st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+			err = errors.New("not a socket") // a file would take the question for its text
+		}
 		if err == nil {
 			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC)
 		}
@@ -74,12 +81,29 @@ func (in *inputs) checkAnswerer(file string) error {
 	if err != nil {
 		return fmt.Errorf("--answerer %q: %w", file, err)
 	}
-	for _, name := range []string{file, launch.Interpreter(file)} {
-		if name != "" && in.canChange(canonicalOr(name)) {
+	// An interpreter may be a script itself, up to a depth that is the kernel's.
+	for name, deep := file, 0; name != "" && deep < 8; name, deep = launch.Interpreter(name), deep+1 {
+		links := &linkReader{}
+		path, err := policy.Canonical(absolute(name), links)
+		if err != nil {
+			return fmt.Errorf("--answerer %q: %q: %w", file, name, bare(err))
+		}
+		if slices.ContainsFunc(append(links.read, path), in.canChange) {
 			return withHint(fmt.Errorf("--answerer %q can be changed by the command", name), "keep it outside what the policy makes writable")
 		}
 	}
 	return nil
+}
+
+// linkReader remembers the links that lead to a file, each by its canonical path.
+type linkReader struct {
+	hostfs.FS
+	read []string
+}
+
+func (l *linkReader) Readlink(name string) (string, error) {
+	l.read = append(l.read, name)
+	return l.FS.Readlink(name)
 }
 
 // ask asks for what reason says, and keeps the question and its outcome in the
