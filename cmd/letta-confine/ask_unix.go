@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/approval"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
-	"github.com/letta-confine/letta-confine/policy"
 	"github.com/letta-confine/letta-confine/sessionlog"
 )
 
@@ -25,19 +23,13 @@ const answererPath = "PATH=/usr/local/bin:/usr/bin:/bin"
 // launcher's own: one that the command could change would answer for it.
 func (in *inputs) answerer() (approval.Answerer, error) {
 	given, limit := in.opts.answerer, in.opts.answerTimeout
-	fd, shared, err := descriptor(given)
+	fd, shared, err := in.handed(given)
 	switch {
 	case given == "":
 		return nil, nil
 	case given == tty:
 		return approval.Terminal(in.opts.args, limit), nil
 	case shared:
-		if err == nil && slices.Contains(in.opts.keepFDs, fd) {
-			err = errors.New("the command keeps that descriptor")
-		}
-		if err == nil {
-			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC)
-		}
 		if err != nil {
 			return nil, fmt.Errorf("--answerer %q: %w", given, err)
 		}
@@ -60,13 +52,9 @@ func (in *inputs) checkAnswerer(file string) error {
 	if err == unix.ELOOP {
 		return withHint(fmt.Errorf("--answerer %q: there is a symlink in its path", file), "write the real path")
 	}
-	var st unix.Stat_t
 	if err == nil {
-		err = unix.Fstat(fd, &st)
+		_, err = regular(fd)
 		unix.Close(fd)
-	}
-	if err == nil && hostfs.KindOf(uint32(st.Mode)) != policy.File {
-		err = errors.New("not a regular file")
 	}
 	if err == nil {
 		err = unix.Access(file, unix.X_OK)
