@@ -102,7 +102,7 @@ func (b box) sits(t *testing.T, tr *testenv.Tree, f flags, argv ...string) *pers
 // types has the shell run a script, with the launcher as its arguments.
 func (b box) types(t *testing.T, tr *testenv.Tree, script string, f flags, argv ...string) *person {
 	t.Helper()
-	master, slave := terminal(t, b.user)
+	master, slave := testenv.Terminal(t, b.user)
 	p := &person{t: t, master: master, slave: slave, ended: make(chan struct{}), before: attributes(t, slave)}
 	if _, err := master.WriteString("allow\r"); err != nil { // before anybody asks
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -58,7 +57,7 @@ type scopeFile struct {
 // ParseScope reads a restriction file. A name that is no tool's is an error, because
 // a tool whose name is misspelt would stay; so is a file that restricts nothing.
 func ParseScope(text []byte, known func(tool string) bool) (Scope, error) {
-	if err := exactNames(text); err != nil {
+	if err := (strict{exactMembers, errNull}).check(text); err != nil {
 		return Scope{}, err
 	}
 	var f scopeFile
@@ -119,51 +118,15 @@ func (o *Objector) fill(pattern, timeout string) (err error) {
 	return nil
 }
 
-// exactNames refuses what encoding/json would take for something else: a name in
-// another case or twice, null for a list, and more than one value.
-func exactNames(text []byte) error {
-	if err := unique(text); err != nil {
-		return err
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	exact := []string{"version", "allow", "deny", "guards", "tools", "pattern", "reason", "program", "timeout"}
-	var value func() error
-	value = func() error {
-		t, err := d.Token()
-		if err != nil {
-			return err
-		}
-		if t == nil {
-			return errors.New("null says nothing")
-		}
-		open, ok := t.(json.Delim)
-		if !ok {
-			return nil
-		}
-		seen := map[string]bool{}
-		for d.More() {
-			if open == '{' {
-				name, err := d.Token()
-				if err != nil {
-					return err
-				}
-				key, _ := name.(string)
-				if !slices.Contains(exact, key) || seen[key] {
-					return fmt.Errorf("the name %q is not known, or there twice", key)
-				}
-				seen[key] = true
-			}
-			if err := value(); err != nil {
-				return err
-			}
-		}
-		_, err = d.Token()
-		return err
-	}
-	if err := value(); errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	} else if err != nil {
-		return err
+var errNull = errors.New("null says nothing")
+
+// members are the names that a restriction file has, at any depth.
+var members = []string{"version", "allow", "deny", "guards", "tools", "pattern", "reason", "program", "timeout"}
+
+// exactMembers refuses any other name, one in another case, and one that is there twice.
+func exactMembers(_ int, name string, twice bool) error {
+	if !slices.Contains(members, name) || twice {
+		return fmt.Errorf("the name %q is not known, or there twice", name)
 	}
 	return nil
 }

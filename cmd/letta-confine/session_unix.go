@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -75,39 +74,11 @@ func (in *inputs) outOfWorkspace() error {
 	return narrow.outOfReach(sessionFlag, in.opts.sessionLog)
 }
 
-// outOfReach refuses a file of the launcher's that the command could write.
-func (in *inputs) outOfReach(flag, where string) error {
-	if _, shared, _ := descriptor(where); shared || where == "" {
-		return nil
-	}
-	dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
-	if err != nil {
-		return fmt.Errorf("%s %q: %w", flag, where, err)
-	}
-	if in.canChange(filepath.Join(dir, filepath.Base(where))) {
-		return withHint(fmt.Errorf("%s %q can be changed by the command", flag, where),
-			"keep it elsewhere, or pass an open descriptor: "+flag+" fd:N")
-	}
-	return nil
-}
-
-// canChange reports whether the policy, where it restricts anything, lets the command
-// change what is at a canonical path.
-func (in *inputs) canChange(path string) bool {
-	return in.resolved.Restricts() && in.resolved.Decide(path).Access == policy.ReadWrite
-}
-
 // openSession opens the log. A file is refused where it is none of the caller's
 // own: whoever writes it chooses the mode.
 func (in *inputs) openSession(flags int) (fd int, shared bool, err error) {
 	where, path := in.opts.sessionLog, ""
-	if fd, shared, err = descriptor(where); shared {
-		if err == nil && slices.Contains(in.opts.keepFDs, fd) {
-			err = errors.New("the command keeps that descriptor")
-		}
-		if err == nil {
-			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC)
-		}
+	if fd, shared, err = in.handed(where); shared {
 		if err == nil && flags&unix.O_APPEND != 0 {
 			flags, err = unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 			if err == nil && flags&unix.O_APPEND == 0 {
@@ -134,12 +105,10 @@ func (in *inputs) openSession(flags int) (fd int, shared bool, err error) {
 // ownSession adds it to the files of the launcher's, so that no other output goes
 // there; path is "" for a descriptor.
 func (in *inputs) ownSession(fd int, path string) error {
-	var st unix.Stat_t
-	switch err := unix.Fstat(fd, &st); {
+	st, err := regular(fd)
+	switch {
 	case err != nil:
 		return err
-	case hostfs.KindOf(uint32(st.Mode)) != policy.File:
-		return errors.New("not a regular file")
 	case st.Mode&0o022 != 0:
 		return withHint(errors.New("other users can write it"), "chmod go-w")
 	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
