@@ -20,7 +20,7 @@ setup: ## install what the tests need and this machine lacks
 
 test: setup ## everything; nothing is skipped but, without root, what only root can do
 	@rm -f bin/counts && mkdir -p bin
-	CONFINE_COUNTS=$(CURDIR)/bin/counts CONFINE_REQUIRE=bwrap,landlock,userns,tools,bash,fish,zsh,mandoc,node,python3,npm$$(test $$(id -u) != 0 || echo ,root) \
+	CONFINE_COUNTS=$(CURDIR)/bin/counts CONFINE_REQUIRE=bwrap,landlock,userns,tools,pty,git,bash,fish,zsh,mandoc,node,python3,npm$$(test $$(id -u) != 0 || echo ,root) \
 		$(GO) test -count=1 -shuffle=on -timeout 10m ./...
 	@cat bin/counts
 
@@ -44,7 +44,7 @@ integration: ## the built launcher on this kernel; on a Mac, Seatbelt
 	$(GO) test -count=1 ./integration/...
 
 containment: setup ## every class of attack and ordinary work, and a table of the verdicts
-	cd integration/containment && CONFINE_REQUIRE=bwrap,landlock,userns,root,tools $(GO) test -count=1 -timeout 10m
+	cd integration/containment && CONFINE_REQUIRE=bwrap,landlock,userns,root,tools,pty $(GO) test -count=1 -timeout 10m
 
 hosts: build ## the launcher on real kernels, in containers, on crippled hosts; fetches some packages
 	./.ci/setup bubblewrap qemu-system-x86 qemu-system-arm crun

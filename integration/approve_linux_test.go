@@ -96,13 +96,19 @@ type person struct {
 // sits starts the launcher, and then the shell says its status.
 func (b box) sits(t *testing.T, tr *testenv.Tree, f flags, argv ...string) *person {
 	t.Helper()
-	master, slave := terminal(t, b.user)
+	return b.types(t, tr, `"$@"; echo "status $?"; read -r line; echo "then $line"`, f, argv...)
+}
+
+// types has the shell run a script, with the launcher as its arguments.
+func (b box) types(t *testing.T, tr *testenv.Tree, script string, f flags, argv ...string) *person {
+	t.Helper()
+	master, slave := testenv.Terminal(t, b.user)
 	p := &person{t: t, master: master, slave: slave, ended: make(chan struct{}), before: attributes(t, slave)}
 	if _, err := master.WriteString("allow\r"); err != nil { // before anybody asks
 		t.Fatal(err)
 	}
 	c := b.asking(t, tr, f, argv...)
-	c.Argv = append([]string{"sh", "-c", `"$@"; echo "status $?"; read -r line; echo "then $line"`, "sh"}, c.Argv...)
+	c.Argv = append([]string{"sh", "-c", script, "sh"}, c.Argv...)
 	p.cmd = c.Cmd(context.Background())
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = slave, slave, slave
 	p.cmd.SysProcAttr.Setsid, p.cmd.SysProcAttr.Setctty = true, true
@@ -239,6 +245,18 @@ func TestQuestionEnds(t *testing.T) {
 		if after := attributes(t, late.slave); after != late.before || tr.Exists("work/made") {
 			t.Errorf("the terminal has the attributes %+v, and had %+v", after, late.before)
 		}
+	})
+}
+
+// TestQuestionInTheBackground: whoever has the terminal is not disturbed, and the
+// launcher is not stopped.
+func TestQuestionInTheBackground(t *testing.T) {
+	eachOn(t, "landlock", func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		p := b.types(t, tr, `set -m; "$@" & wait $!; echo "status $?"; read -r line; echo "then $line"`, widenFlags(tr, "tty"), "touch", "made")
+		p.waits("there is no answer: the terminal is another program's")
+		p.waits("status 125")
+		p.waits("then allow") // what was typed is the shell's
 	})
 }
 

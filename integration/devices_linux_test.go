@@ -84,7 +84,7 @@ func diskNode(t *testing.T) string {
 // TestTerminal: a command with a controlling terminal can open /dev/tty.
 func TestTerminal(t *testing.T) {
 	each(t, func(t *testing.T, b box) {
-		_, slave := terminal(t, b.user)
+		_, slave := testenv.Terminal(t, b.user)
 		tr := testenv.NewTree(t, b.user)
 		c := b.command(t, tr, workFlags(tr), testenv.Helper(t), "calls", "open-both", "/dev/tty")
 		cmd := c.Cmd(soon(t))
@@ -96,28 +96,6 @@ func TestTerminal(t *testing.T) {
 			t.Errorf("opening /dev/tty = %q, %v; stderr %q", out.String(), err, stderr.String())
 		}
 	})
-}
-
-// terminal makes a pseudoterminal that belongs to u.
-func terminal(t *testing.T, u testenv.User) (master, slave *os.File) {
-	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	testenv.Need(t, "pty", err)
-	t.Cleanup(func() { master.Close() })
-	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	testenv.Need(t, "pty", err)
-	t.Cleanup(func() { slave.Close() })
-	if err := slave.Chown(u.UID, u.GID); err != nil {
-		t.Fatal(err)
-	}
-	return master, slave
 }
 
 // TestOpenpty: programs that make terminals of their own can do so.

@@ -200,7 +200,7 @@ func TestNewSession(t *testing.T) {
 			"INT":  func(_ int, master *os.File) { master.Write([]byte{3}) },
 			"TERM": func(pid int, _ *os.File) { unix.Kill(pid, unix.SIGTERM) },
 		} {
-			master, slave := terminal(t, b.user)
+			master, slave := testenv.Terminal(t, b.user)
 			cmd := b.command(t, tr, f, "sh", "-c", `trap 'echo caught; exit 42' `+sig+`; echo ready; while :; do sleep 0.02; done`).Cmd(soon(t))
 			cmd.Stdin = slave
 			cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setctty = true, true

@@ -30,6 +30,20 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
+// joinIn is join, made of text without a copy where text begins with it, as the path
+// that is walked does until a symlink leads elsewhere.
+func joinIn(text, dir, name string) string {
+	at := len(dir)
+	if dir == "/" {
+		at = 0
+	}
+	end := at + 1 + len(name)
+	if end <= len(text) && text[:at] == dir[:at] && text[at] == '/' && text[at+1:end] == name {
+		return text[:end]
+	}
+	return join(dir, name)
+}
+
 // depth counts the components of a canonical path: 0 for "/".
 func depth(p string) int {
 	if p == "/" {
@@ -41,7 +55,7 @@ func depth(p string) int {
 // Ancestors returns the directories above a canonical path, from the nearest to
 // "/", which it includes. "/" has none.
 func Ancestors(p string) []string {
-	var up []string
+	up := make([]string, 0, depth(p))
 	for p != "/" {
 		p = parent(p)
 		up = append(up, p)
@@ -49,9 +63,9 @@ func Ancestors(p string) []string {
 	return up
 }
 
-// upward yields a canonical path and the directories above it, from the nearest
+// Upward yields a canonical path and the directories above it, from the nearest
 // to "/". It allocates nothing.
-func upward(p string) func(yield func(string) bool) {
+func Upward(p string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for yield(p) && p != "/" {
 			p = parent(p)

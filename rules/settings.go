@@ -1,11 +1,9 @@
 package rules
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"strings"
 )
 
 // settings is the part of a settings file that is about permissions, as letta-code
@@ -26,7 +24,7 @@ type settings struct {
 // file belongs to. A file that does not parse is an error: its deny rules would be
 // lost.
 func (s *Set) AddSettings(text []byte, project string) error {
-	if err := unique(text); err != nil {
+	if err := (strict{name: exactFields}).check(text); err != nil {
 		return err
 	}
 	var read settings
@@ -51,61 +49,15 @@ func (s *Set) AddSettings(text []byte, project string) error {
 	return nil
 }
 
-// fields are the names that settings has. encoding/json takes them in any case and
-// keeps the last of two: a second, empty list of deny rules would hide the first.
+// fields are the names that settings has.
 var fields = []string{"permissions", "deny", "ask", "alwaysAsk", "allow", "additionalDirectories", "mode", "defaultMode"}
 
-// unique refuses a name in permissions that is there twice or in another case,
-// and a text that goes on after the value.
-func unique(text []byte) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if err := uniqueIn(d, 0); errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	} else if err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is more than one value")
+// exactFields refuses a name in permissions that is there twice or in another case.
+func exactFields(depth int, name string, twice bool) error {
+	for _, field := range fields {
+		if depth < 2 && strings.EqualFold(name, field) && (name != field || twice) {
+			return fmt.Errorf("the name %q is there twice or in another case", name)
+		}
 	}
 	return nil
-}
-
-func uniqueIn(d *json.Decoder, depth int) error {
-	t, err := d.Token()
-	if err != nil {
-		return err
-	}
-	if depth == 0 && t != json.Delim('{') {
-		return errors.New("want an object")
-	}
-	switch t {
-	case json.Delim('['):
-		for d.More() {
-			if err := uniqueIn(d, depth+1); err != nil {
-				return err
-			}
-		}
-	case json.Delim('{'):
-		seen := map[string]bool{}
-		for d.More() {
-			name, err := d.Token()
-			if err != nil {
-				return err
-			}
-			key, _ := name.(string)
-			for _, field := range fields {
-				if depth < 2 && bytes.EqualFold([]byte(key), []byte(field)) && (key != field || seen[key]) {
-					return fmt.Errorf("the name %q is there twice or in another case", key)
-				}
-			}
-			seen[key] = true
-			if err := uniqueIn(d, depth+1); err != nil {
-				return err
-			}
-		}
-	default:
-		return nil
-	}
-	_, err = d.Token()
-	return err
 }

@@ -160,3 +160,18 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A log is read at each start.
+func BenchmarkParse(b *testing.B) {
+	var s strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&s, asked, fmt.Sprint(i))
+		fmt.Fprintf(&s, decided, fmt.Sprint(i))
+	}
+	text := []byte(s.String())
+	for b.Loop() {
+		if _, err := Parse(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

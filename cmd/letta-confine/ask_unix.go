@@ -25,18 +25,15 @@ const answererPath = "PATH=/usr/local/bin:/usr/bin:/bin"
 // launcher's own: one that the command could change would answer for it.
 func (in *inputs) answerer() (approval.Answerer, error) {
 	given, limit := in.opts.answerer, in.opts.answerTimeout
-	fd, shared, err := descriptor(given)
+	fd, shared, err := in.handed(given)
 	switch {
 	case given == "":
 		return nil, nil
 	case given == tty:
 		return approval.Terminal(in.opts.args, limit), nil
 	case shared:
-		if err == nil && slices.Contains(in.opts.keepFDs, fd) {
-			err = errors.New("the command keeps that descriptor")
-		}
 		if err == nil {
-			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC)
+			err = socket(fd) // a file would take the question for its text
 		}
 		if err != nil {
 			return nil, fmt.Errorf("--answerer %q: %w", given, err)
@@ -60,13 +57,9 @@ func (in *inputs) checkAnswerer(file string) error {
 	if err == unix.ELOOP {
 		return withHint(fmt.Errorf("--answerer %q: there is a symlink in its path", file), "write the real path")
 	}
-	var st unix.Stat_t
 	if err == nil {
-		err = unix.Fstat(fd, &st)
+		_, err = regular(fd)
 		unix.Close(fd)
-	}
-	if err == nil && hostfs.KindOf(uint32(st.Mode)) != policy.File {
-		err = errors.New("not a regular file")
 	}
 	if err == nil {
 		err = unix.Access(file, unix.X_OK)
@@ -74,12 +67,29 @@ func (in *inputs) checkAnswerer(file string) error {
 	if err != nil {
 		return fmt.Errorf("--answerer %q: %w", file, err)
 	}
-	for _, name := range []string{file, launch.Interpreter(file)} {
-		if name != "" && in.canChange(canonicalOr(name)) {
+	// An interpreter may be a script itself, up to a depth that is the kernel's.
+	for name, deep := file, 0; name != "" && deep < 8; name, deep = launch.Interpreter(name), deep+1 {
+		links := &linkReader{}
+		path, err := policy.Canonical(absolute(name), links)
+		if err != nil {
+			return fmt.Errorf("--answerer %q: %q: %w", file, name, bare(err))
+		}
+		if slices.ContainsFunc(append(links.read, path), in.canChange) {
 			return withHint(fmt.Errorf("--answerer %q can be changed by the command", name), "keep it outside what the policy makes writable")
 		}
 	}
 	return nil
+}
+
+// linkReader remembers the links that lead to a file, each by its canonical path.
+type linkReader struct {
+	hostfs.FS
+	read []string
+}
+
+func (l *linkReader) Readlink(name string) (string, error) {
+	l.read = append(l.read, name)
+	return l.FS.Readlink(name)
 }
 
 // ask asks for what reason says, and keeps the question and its outcome in the
@@ -128,4 +138,15 @@ func refusal(what string, outcome approval.Outcome, why error) error {
 		return fmt.Errorf("%s: %w", text, why)
 	}
 	return errors.New(text)
+}
+
+func socket(fd int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return errors.New("not a socket")
+	}
+	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/credential"
+	"github.com/letta-confine/letta-confine/internal/testenv"
 )
 
 // credentials runs letta-confine credentials in a home of its own.
@@ -109,29 +110,6 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
-// promptTerminal returns both ends of a new terminal.
-func promptTerminal(t *testing.T) (master, slave *os.File) {
-	t.Helper()
-	need(t, "pty")
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { master.Close() })
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { slave.Close() })
-	return master, slave
-}
-
 // At a terminal set asks, and what is typed is not shown; ^C gives the terminal back
 // and stores nothing.
 func TestPrompt(t *testing.T) {
@@ -146,7 +124,7 @@ func TestPrompt(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			home := t.TempDir()
-			master, slave := promptTerminal(t)
+			master, slave := testenv.Terminal(t, testenv.User{UID: os.Geteuid(), GID: os.Getegid()})
 			cmd := credentials(t, home, "set", "REF")
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

@@ -212,13 +212,10 @@ func readProject(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, err
-	}
+	st, err := regular(fd)
 	switch {
-	case hostfs.KindOf(uint32(st.Mode)) != policy.File:
-		return nil, errors.New("not a regular file")
+	case err != nil:
+		return nil, err
 	case st.Uid != uint32(unix.Geteuid()) && st.Uid != 0:
 		return nil, fmt.Errorf("it belongs to uid %d", st.Uid)
 	case st.Mode&0o002 != 0:

@@ -47,6 +47,9 @@ func landlockRun(args []string) (status int) {
 		if at, ok := errors.AsType[*fs.PathError](err); ok {
 			return landlockRunFailed("cannot open rule path: " + at.Path + ": " + dsh.Strerror(at.Err))
 		}
+		if errors.Is(err, landlock.ErrLayers) {
+			err = unix.E2BIG // whose words are those of the program
+		}
 		return landlockRunFailed("landlock ruleset error: " + dsh.Strerror(err))
 	}
 	partial := abi < landlock.UnionABI

@@ -305,12 +305,12 @@ func readInput(flag, source string) ([]byte, inputFile, error) {
 		return nil, inputFile{}, err
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, inputFile{}, err
+	st, err := regular(fd)
+	if err == errNotRegular {
+		err = withHint(err, "pass it as an open descriptor: "+flag+" fd:N")
 	}
-	if hostfs.KindOf(uint32(st.Mode)) != policy.File {
-		return nil, inputFile{}, withHint(errors.New("not a regular file"), "pass it as an open descriptor: "+flag+" fd:N")
+	if err != nil {
+		return nil, inputFile{}, err
 	}
 	path, err := policy.Canonical(absolute(source), hostfs.FS{})
 	if err != nil {
@@ -318,6 +318,16 @@ func readInput(flag, source string) ([]byte, inputFile, error) {
 	}
 	text, err := launch.ReadAll(fd, maxPolicy)
 	return text, inputFile{flag, source, path, policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}}, err
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// regular is what fstat(2) says of an open file, and errNotRegular where it is none.
+func regular(fd int) (st unix.Stat_t, err error) {
+	if err = unix.Fstat(fd, &st); err == nil && hostfs.KindOf(uint32(st.Mode)) != policy.File {
+		err = errNotRegular
+	}
+	return st, err
 }
 
 // readOnce reports whether what --policy names is no file: it cannot be read again.

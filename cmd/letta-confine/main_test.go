@@ -86,13 +86,6 @@ var facilities = map[string]func() error{
 		}
 		return err
 	}),
-	"pty": func() error {
-		master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-		if err == nil {
-			master.Close()
-		}
-		return err
-	},
 	"root": func() error {
 		if os.Geteuid() != 0 {
 			return errors.New("not started as root")

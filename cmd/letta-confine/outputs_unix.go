@@ -19,26 +19,14 @@ import (
 // of the command's reach: else a link that an earlier run planted would make the
 // unconfined launcher write elsewhere. It is emptied, unless more is O_APPEND.
 func (in *inputs) openOutput(flag, where string, more int) (int, error) {
-	if fd, ok, err := descriptor(where); ok {
+	if fd, ok, err := in.handed(where); ok {
 		if err != nil {
-			return -1, fmt.Errorf("%s %q: %w", flag, where, err)
-		}
-		if slices.Contains(in.opts.keepFDs, fd) {
-			return -1, withHint(fmt.Errorf("%s %q is a descriptor that the command keeps", flag, where), "let the command have another, or none")
-		}
-		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
 			return -1, fmt.Errorf("%s %q: %w", flag, where, err)
 		}
 		return fd, nil
 	}
-	dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
-	if err != nil {
-		return -1, fmt.Errorf("%s %q: %w", flag, where, err)
-	}
-	path := filepath.Join(dir, filepath.Base(where))
-	if !in.unresolved && in.resolved.Restricts() && in.resolved.Decide(path).Access == policy.ReadWrite {
-		return -1, withHint(fmt.Errorf("%s %q can be changed by the command", flag, where),
-			"write it elsewhere, or pass an open descriptor: "+flag+" fd:N")
+	if err := in.outOfReach(flag, where); err != nil {
+		return -1, err
 	}
 	fd, err := hostfs.OpenPlain(where, unix.O_WRONLY|unix.O_CREAT|more, 0o600)
 	if err != nil {
@@ -54,15 +42,48 @@ func (in *inputs) openOutput(flag, where string, more int) (int, error) {
 	return fd, nil
 }
 
+// handed takes a descriptor fd:N for the launcher alone. ok is whether where has that
+// form at all.
+func (in *inputs) handed(where string) (fd int, ok bool, err error) {
+	fd, ok, err = descriptor(where)
+	switch {
+	case !ok || err != nil:
+	case slices.Contains(in.opts.keepFDs, fd):
+		err = withHint(errors.New("the command keeps that descriptor"), "let the command have another, or none")
+	default:
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC)
+	}
+	return fd, ok, err
+}
+
+// outOfReach refuses a file of the launcher's that the command could write.
+func (in *inputs) outOfReach(flag, where string) error {
+	if _, shared, _ := descriptor(where); shared || where == "" {
+		return nil
+	}
+	dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", flag, where, err)
+	}
+	if in.canChange(filepath.Join(dir, filepath.Base(where))) {
+		return withHint(fmt.Errorf("%s %q can be changed by the command", flag, where),
+			"keep it elsewhere, or pass an open descriptor: "+flag+" fd:N")
+	}
+	return nil
+}
+
+// canChange reports whether the policy, where it is known and restricts anything, lets
+// the command change what is at a canonical path.
+func (in *inputs) canChange(path string) bool {
+	return !in.unresolved && in.resolved.Restricts() && in.resolved.Decide(path).Access == policy.ReadWrite
+}
+
 // plainOutput refuses an open file that is none to write to, or that the launcher
 // uses for something else.
 func (in *inputs) plainOutput(fd int, flag, given string) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	st, err := regular(fd)
+	if err != nil {
 		return err
-	}
-	if hostfs.KindOf(uint32(st.Mode)) != policy.File {
-		return errors.New("not a regular file")
 	}
 	id := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
 	for _, f := range append(slices.Clone(in.files), in.written...) {

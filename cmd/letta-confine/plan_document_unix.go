@@ -141,6 +141,9 @@ func (in *inputs) planInputs(chosen *backend, start string) planInputs {
 		}
 	}
 	for _, f := range in.files {
+		if f.flag == sessionFlag {
+			continue // it grows; what it says shows in the plan
+		}
 		p.Policies = append(p.Policies, *stateOf(f.path))
 	}
 	for _, r := range in.resolved.Roots() {

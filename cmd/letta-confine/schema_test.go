@@ -6,156 +6,155 @@ import (
 	"debug/buildinfo"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"github.com/letta-confine/letta-confine/internal/testenv"
-	"github.com/letta-confine/letta-confine/landlock"
-	"github.com/letta-confine/letta-confine/profile"
 )
 
-const reportSchema = "../../docs/report.schema.json"
+// answering holds a schema to what the program prints: every document is one that the
+// schema describes, and at the end every member of the schema was in one.
+type answering struct {
+	schema *jsonschema.Schema
+	seen   map[string]bool
+}
 
-func compileReportSchema(t *testing.T) *jsonschema.Schema {
+func answers(t *testing.T, name string) *answering {
 	t.Helper()
-	schema, err := jsonschema.NewCompiler().Compile(reportSchema)
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/" + name + ".schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return schema
+	return &answering{schema, map[string]bool{}}
 }
 
-// Every event of real runs is one that the schema describes.
-func TestReportsMeetTheSchema(t *testing.T) {
-	schema := compileReportSchema(t)
-	// The command may write to dir and not to where the report is.
-	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "report")
-	secret := filepath.Join(dir, "secret")
-	tenant := filepath.Join(dir, "tenants", "one")
-	if err := errors.Join(os.Mkdir(secret, 0o700), os.MkdirAll(tenant, 0o700)); err != nil {
-		t.Fatal(err)
+// takes validates a document, notes its members, and returns it.
+func (a *answering) takes(t *testing.T, text string) map[string]any {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
 	}
-	answerer := filepath.Join(t.TempDir(), "allow")
-	allow := "#!/bin/sh\nsed 's/.*\"id\":\"\\([0-9a-f]*\\)\".*/{\"id\":\"\\1\",\"outcome\":\"allowed-once\"}/'\n"
-	if err := os.WriteFile(answerer, []byte(allow), 0o700); err != nil {
-		t.Fatal(err)
+	if err := a.schema.Validate(v); err != nil {
+		t.Errorf("%v\n%s", err, text)
 	}
-	if err := os.WriteFile(secret+"/x", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	restricted := []string{"--restrict-writes", "--writable", dir, "--deny", secret}
-	runs := []struct {
-		name   string
-		args   []string
-		events string // for a backend that stays, and
-		alone  string // for one that does not
-	}{
-		{"a command's own status", []string{"--", "sh", "-c", "exit 7"}, "plan started exit", "plan started"},
-		{"a signal", []string{"--", "sh", "-c", "kill -9 $$"}, "plan started exit", "plan started"},
-		{"a command that is not there", []string{"--", "no-such-program"}, "plan started exit", "plan started exit"},
-		{"a command that cannot run", []string{"--", "/dev/null"}, "plan started exit", "plan started exit"},
-		{"a missing root", []string{"--writable", filepath.Join(dir, "gone"), "--", "true"}, "plan started exit", "plan started"},
-		{"a missing denied root", []string{"--deny", filepath.Join(dir, "made"), "--", "true"}, "plan started exit", "plan started"},
-		{"a scrubbed environment", []string{"--scrub-env", "--", "true"}, "plan started exit", "plan started"},
-		{"a private /tmp", []string{"--tmp", "private", "--", "true"}, "plan started exit", "plan started"},
-		{"a preset", []string{"--preset", "workspace-write", "--", "true"}, "plan started exit", "plan started"},
-		{"a profile", []string{"--profile", "workspace", "--isolation-root", filepath.Dir(tenant), "--workspace", tenant, "--", "true"}, "plan started exit", "plan started"},
-		{"a default", []string{"--mode=env", "--default-mode", "read-only", "--", "true"}, "plan started exit", "plan started"},
-		{"a wider mode", []string{"--mode", "read-only", "--widen", "workspace-write", "--justification", "a test", "--answerer", answerer, "--", "true"}, "plan started exit", "plan started"},
-		{"a rejected mode", []string{"--mode", "read-only", "--widen", "workspace-write", "--justification", "a test", "--approval", "never", "--", "true"}, "exit", "exit"},
-		{"a credential", []string{"--credential", "SECRET=SOME_TOKEN", "--", "true"}, "plan started exit", "plan started"},
-		{"a denial", []string{"--fail-on-denial", "--", "cat", secret + "/x"}, "plan started exit", "plan started exit"},
-		{"the kernel's log", []string{"--supervise", "--audit-denials", "--", "true"}, "plan started exit", "plan started exit"},
-		{"a supervisor", []string{"--supervise", "--", "true"}, "plan started exit", "plan started exit"},
-		{"no supervisor", []string{"--exec", "--", "true"}, "plan started", "plan started"},
-	}
-	ownPolicy := []string{"a private /tmp", "a preset", "a profile", "a default", "a wider mode", "a rejected mode"}
-	seen := map[string]bool{}
-	check := func(t *testing.T, said, want string) {
-		t.Helper()
-		text, err := os.ReadFile(out)
+	a.note(a.schema, v)
+	members, _ := v.(map[string]any)
+	return members
+}
+
+// refuses fails for each document that the schema takes: one that takes anything
+// proves nothing.
+func (a *answering) refuses(t *testing.T, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 		if err != nil {
-			t.Fatalf("%v\n%s", err, said)
+			t.Fatal(err)
 		}
-		var events []string
-		for line := range strings.Lines(string(text)) {
-			v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
-			if err != nil {
-				t.Fatalf("%v\n%s", err, line)
-			}
-			if err := schema.Validate(v); err != nil {
-				t.Errorf("%v\n%s", err, line)
-			}
-			for name := range v.(map[string]any) {
-				seen[name] = true
-			}
-			events = append(events, v.(map[string]any)["event"].(string))
-		}
-		if got := strings.Join(events, " "); got != want {
-			t.Errorf("the events are %q, want %q", got, want)
+		if a.schema.Validate(v) == nil {
+			t.Errorf("%s takes %s", a.schema.Location, text)
 		}
 	}
-	start := func(args []string) string {
-		os.Remove(out)
-		run := exec.Command(launcher(t), append([]string{"--quiet", "--report", out}, args...)...)
-		run.Dir = dir
-		run.Env = append(os.Environ(), "SOME_TOKEN=x", "TMPDIR="+dir, "DSH_PERMISSION_MODE=")
-		said, _ := run.CombinedOutput()
-		return string(said)
+}
+
+// note follows a value and its schema side by side.
+func (a *answering) note(s *jsonschema.Schema, v any) {
+	for ; s != nil && s.Ref != nil; s = s.Ref {
 	}
-	for _, backend := range []string{"bwrap", "landlock"} {
-		for _, r := range runs {
-			t.Run(backend+"/"+r.name, func(t *testing.T) {
-				need(t, backend)
-				if abi, _ := landlock.ABI(); r.name == "the kernel's log" && abi < landlock.LogABI {
-					testenv.Need(t, testenv.FacilityLandlock, fmt.Errorf("the kernel has ABI %d", abi))
-				}
-				args := append([]string{"--backend", backend}, r.args...)
-				if !slices.Contains(ownPolicy, r.name) {
-					args = append(slices.Clone(restricted), args...)
-				}
-				said := start(args)
-				want := r.events
-				if backend == "landlock" {
-					want = r.alone
-				}
-				check(t, said, want)
-			})
-		}
-	}
-	t.Run("unconfined", func(t *testing.T) {
-		said := start([]string{"--mode", "danger-full-access", "--", "true"})
-		check(t, said, "plan")
-	})
-	t.Run("another backend", func(t *testing.T) {
-		need(t, "landlock")
-		said := start(append(restricted, "--allow-over-denial", "--bwrap", "/bin/false", "--", "true"))
-		check(t, said, "plan plan started")
-	})
-	t.Run("a failed backend", func(t *testing.T) {
-		need(t, "bwrap")
-		said := start(append(restricted, "--backend", "bwrap", "--bwrap", "/bin/false", "--", "true"))
-		check(t, said, "plan exit")
-	})
-	if facilities["bwrap"]() != nil || facilities["landlock"]() != nil {
+	if s == nil {
 		return
 	}
-	log, unreadable := landlock.OpenLog()
-	if unreadable == nil {
-		log.Close()
+	for _, one := range slices.Concat(s.OneOf, s.AnyOf, s.AllOf) {
+		if one.Validate(v) == nil {
+			a.note(one, v)
+		}
 	}
-	for _, name := range jsonNames(reflect.TypeFor[event]()) {
-		if !seen[name] && (name != "unreadable" || unreadable != nil) {
-			t.Errorf("no run here reports %q: add one", name)
+	switch v := v.(type) {
+	case map[string]any:
+		for name, value := range v {
+			if of, ok := s.Properties[name]; ok {
+				a.seen[s.Location+" "+name] = true
+				a.note(of, value)
+			}
+		}
+	case []any:
+		for _, value := range v {
+			a.note(s.Items2020, value)
+		}
+	}
+}
+
+// shown fails for each member that no document had.
+func (a *answering) shown(t *testing.T, but ...string) {
+	t.Helper()
+	visited := map[*jsonschema.Schema]bool{}
+	var walk func(s *jsonschema.Schema)
+	walk = func(s *jsonschema.Schema) {
+		if s == nil || visited[s] {
+			return
+		}
+		visited[s] = true
+		walk(s.Ref)
+		walk(s.Items2020)
+		for _, one := range slices.Concat(s.OneOf, s.AnyOf, s.AllOf) {
+			walk(one)
+		}
+		for name, of := range s.Properties {
+			key := s.Location + " " + name
+			if !a.seen[key] && !slices.ContainsFunc(but, func(end string) bool { return strings.HasSuffix(key, end) }) {
+				t.Errorf("no document here has %s: add one", key)
+			}
+			walk(of)
+		}
+	}
+	walk(a.schema)
+}
+
+// printed runs the launcher, and returns what it said on standard output; its status
+// is part of the answer.
+func printed(t *testing.T, dir, stdin string, env []string, status int, args ...string) string {
+	t.Helper()
+	run := exec.Command(launcher(t), args...)
+	run.Dir, run.Stdin = dir, strings.NewReader(stdin)
+	run.Env = append(os.Environ(), env...)
+	var stderr strings.Builder
+	run.Stderr = &stderr
+	out, err := run.Output()
+	if _, ended := errors.AsType[*exec.ExitError](err); (err != nil && !ended) || run.ProcessState.ExitCode() != status {
+		t.Fatalf("%q: %v, want the status %d\n%s", args, err, status, &stderr)
+	}
+	return string(out)
+}
+
+// members fails where a schema's definition and the program's type differ.
+func members(t *testing.T, schema string, want map[string]reflect.Type) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/" + schema + ".schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type object struct{ Properties map[string]any }
+	var read struct {
+		object
+		Defs map[string]object `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	for name, of := range want {
+		at := read.object
+		if name != "" {
+			at = read.Defs[name]
+		}
+		got, want := slices.Sorted(maps.Keys(at.Properties)), slices.DeleteFunc(jsonNames(of), func(name string) bool { return name == "-" })
+		if !slices.Equal(got, want) {
+			t.Errorf("%s gives %q the members %q, the program %q", schema, name, got, want)
 		}
 	}
 }
@@ -173,79 +172,6 @@ func jsonNames(of reflect.Type) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-func TestReportSchemaNamesEveryMember(t *testing.T) {
-	text, err := os.ReadFile(reportSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var schema struct{ Properties map[string]json.RawMessage }
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
-	node := func(name string) (n struct {
-		Properties map[string]any
-		Items      struct{ Properties map[string]any }
-		Enum       []string
-	},
-	) {
-		if err := json.Unmarshal(schema.Properties[name], &n); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		return n
-	}
-	proof := append(jsonNames(reflect.TypeFor[proofJSON]()), jsonNames(reflect.TypeFor[seatbeltProof]())...)
-	slices.Sort(proof)
-	for _, c := range []struct {
-		what      string
-		got, want []string
-	}{
-		{"an event", slices.Sorted(maps.Keys(schema.Properties)), jsonNames(reflect.TypeFor[event]())},
-		{"a proof", slices.Sorted(maps.Keys(node("proof").Properties)), proof},
-		{"a denial", slices.Sorted(maps.Keys(node("denials").Items.Properties)), jsonNames(reflect.TypeFor[denialJSON]())},
-		{"a skipped root", slices.Sorted(maps.Keys(node("skipped").Items.Properties)), jsonNames(reflect.TypeFor[skipped]())},
-		{"modes", node("mode").Enum, modes},
-		{"profiles", node("profile").Enum, profile.Names()},
-	} {
-		if !slices.Equal(c.got, c.want) {
-			t.Errorf("the schema gives %s the words %q, the program %q", c.what, c.got, c.want)
-		}
-	}
-}
-
-// A schema that takes anything proves nothing.
-func TestReportSchemaRefuses(t *testing.T) {
-	schema := compileReportSchema(t)
-	for _, text := range []string{
-		`{}`,
-		`{"schema":2,"event":"started","proof":{"noNewPrivs":true}}`,
-		`{"schema":1,"event":"other"}`,
-		`{"schema":1,"event":"started"}`,
-		`{"schema":1,"event":"started","proof":{}}`,
-		`{"schema":1,"event":"started","proof":{"noNewPrivs":false}}`,
-		`{"schema":1,"event":"started","proof":{"noNewPrivs":true},"code":1}`,
-		`{"schema":1,"event":"started","proof":{"noNewPrivs":true,"denied":{"path":"/x","for":"read"}}}`,
-		`{"schema":1,"event":"started","proof":{"noNewPrivs":true,"denied":{"path":"/x","for":"read","errno":"none"}}}`,
-		`{"schema":1,"event":"exit","code":7}`,
-		`{"schema":1,"event":"exit","code":256,"runnerFailed":false,"denied":"notDenied"}`,
-		`{"schema":1,"event":"exit","code":1,"runnerFailed":false,"denied":"denied"}`,
-		`{"schema":1,"event":"exit","code":1,"runnerFailed":false,"denied":"denied","denials":[{"path":"/x","for":"read"}]}`,
-		`{"schema":1,"event":"exit","code":125,"runnerFailed":true,"denied":"notDenied","reason":"x"}`,
-		`{"schema":1,"event":"plan","enforcement":"full"}`,
-		`{"schema":1,"event":"plan","enforcement":"none"}`,
-		`{"schema":1,"event":"plan","enforcement":"none","reason":"x","backend":"bwrap"}`,
-		`{"schema":1,"event":"plan","enforcement":"full","backend":"bwrap","runnerFailed":true}`,
-		`{"schema":1,"event":"plan","enforcement":"full","backend":"bwrap","unknown":true}`,
-	} {
-		v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if schema.Validate(v) == nil {
-			t.Errorf("the schema takes %s", text)
-		}
-	}
 }
 
 // The validator is the tests' and no part of the program (docs/decisions/0019).

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -46,6 +45,11 @@ func (in *inputs) keepSession() error {
 	if err := in.outOfReach(sessionFlag, in.opts.sessionLog); err != nil {
 		return err
 	}
+	if in.mode == danger {
+		if err := in.outOfWorkspace(); err != nil {
+			return err
+		}
+	}
 	fd, _, err := in.openSession(unix.O_RDWR | unix.O_APPEND | unix.O_CREAT)
 	if err != nil {
 		return in.sessionError(err)
@@ -54,39 +58,27 @@ func (in *inputs) keepSession() error {
 	return in.sessionError(in.kept.Settle())
 }
 
-// outOfReach refuses a file of the launcher's that the command could write.
-func (in *inputs) outOfReach(flag, where string) error {
-	if _, shared, _ := descriptor(where); shared || where == "" {
-		return nil
+// outOfWorkspace refuses a log that a run in the mode workspace-write could have
+// written, in a run that nothing keeps from it: what says that may be forged.
+func (in *inputs) outOfWorkspace() error {
+	narrow := *in
+	narrow.implied = nil
+	var p policy.Policy
+	if narrow.workspace(&p) != nil {
+		return nil // there is no such run from here
 	}
-	dir, err := policy.Canonical(absolute(filepath.Dir(where)), hostfs.FS{})
-	if err != nil {
-		return fmt.Errorf("%s %q: %w", flag, where, err)
+	var err error
+	if narrow.resolved, err = in.resolveOf(p); err != nil {
+		return err
 	}
-	if in.canChange(filepath.Join(dir, filepath.Base(where))) {
-		return withHint(fmt.Errorf("%s %q can be changed by the command", flag, where),
-			"keep it elsewhere, or pass an open descriptor: "+flag+" fd:N")
-	}
-	return nil
-}
-
-// canChange reports whether the policy, where it restricts anything, lets the command
-// change what is at a canonical path.
-func (in *inputs) canChange(path string) bool {
-	return in.resolved.Restricts() && in.resolved.Decide(path).Access == policy.ReadWrite
+	return narrow.outOfReach(sessionFlag, in.opts.sessionLog)
 }
 
 // openSession opens the log. A file is refused where it is none of the caller's
 // own: whoever writes it chooses the mode.
 func (in *inputs) openSession(flags int) (fd int, shared bool, err error) {
 	where, path := in.opts.sessionLog, ""
-	if fd, shared, err = descriptor(where); shared {
-		if err == nil && slices.Contains(in.opts.keepFDs, fd) {
-			err = errors.New("the command keeps that descriptor")
-		}
-		if err == nil {
-			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC)
-		}
+	if fd, shared, err = in.handed(where); shared {
 		if err == nil && flags&unix.O_APPEND != 0 {
 			flags, err = unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 			if err == nil && flags&unix.O_APPEND == 0 {
@@ -113,12 +105,10 @@ func (in *inputs) openSession(flags int) (fd int, shared bool, err error) {
 // ownSession adds it to the files of the launcher's, so that no other output goes
 // there; path is "" for a descriptor.
 func (in *inputs) ownSession(fd int, path string) error {
-	var st unix.Stat_t
-	switch err := unix.Fstat(fd, &st); {
+	st, err := regular(fd)
+	switch {
 	case err != nil:
 		return err
-	case hostfs.KindOf(uint32(st.Mode)) != policy.File:
-		return errors.New("not a regular file")
 	case st.Mode&0o022 != 0:
 		return withHint(errors.New("other users can write it"), "chmod go-w")
 	case st.Uid != 0 && int(st.Uid) != os.Geteuid():

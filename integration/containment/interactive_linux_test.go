@@ -51,7 +51,7 @@ func TestTerminalUse(t *testing.T) {
 // hold runs the conversation on a new terminal and returns what it shows.
 func (c conversation) hold(w world) string {
 	w.t.Helper()
-	master, slave := pty(w.t, w.box.user)
+	master, slave := testenv.Terminal(w.t, w.box.user)
 	cmd := w.command(c.argv...).Cmd(w.t.Context())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setctty = true, true

@@ -11,34 +11,12 @@ import (
 	"github.com/letta-confine/letta-confine/internal/testenv"
 )
 
-// pty makes a pseudoterminal that belongs to u.
-func pty(t *testing.T, u testenv.User) (master, slave *os.File) {
-	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	testenv.Need(t, "pty", err)
-	t.Cleanup(func() { master.Close() })
-	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	testenv.Need(t, "pty", err)
-	t.Cleanup(func() { slave.Close() })
-	if err := slave.Chown(u.UID, u.GID); err != nil {
-		t.Fatal(err)
-	}
-	return master, slave
-}
-
 // onTerminal makes calls in a process whose controlling terminal is a new one,
 // and which has it as standard input.
 func onTerminal(calls ...string) func(w world) string {
 	return func(w world) string {
 		w.t.Helper()
-		_, slave := pty(w.t, w.box.user)
+		_, slave := testenv.Terminal(w.t, w.box.user)
 		answers, _ := w.terminal(slave, w.args(calls...)...)
 		return answers
 	}
@@ -84,7 +62,7 @@ func TestTerminalInjection(t *testing.T) {
 func TestTerminalAttributes(t *testing.T) {
 	echo := func(w world) string {
 		w.t.Helper()
-		_, slave := pty(w.t, w.box.user)
+		_, slave := testenv.Terminal(w.t, w.box.user)
 		if answers, stderr := w.terminal(slave, w.args("echo-off =/dev/tty")...); answers != "ok" {
 			w.t.Fatalf("switching echo off = %s, %s", answers, stderr)
 		}
@@ -99,7 +77,7 @@ func TestTerminalAttributes(t *testing.T) {
 	}
 	other := func(w world) string {
 		w.t.Helper()
-		_, slave := pty(w.t, w.box.user)
+		_, slave := testenv.Terminal(w.t, w.box.user)
 		return w.calls("open-both =" + slave.Name())
 	}
 	run(t, false, "terminal", []attack{

@@ -17,6 +17,34 @@ func TestObject(t *testing.T) {
 		{`{"id":"a","ID":"b"}`, map[string]string{"id": "a", "ID": "b"}},
 		{`{"id":"a","id":"a"}`, nil},
 		{`{"id":"a","\u0069d":"b"}`, nil},
+		{`{"id":"\"\\\/\b\f\n\r\t\u0041\u00e9\u00E9\ud83d\ude00é"}`, map[string]string{"id": "\"\\/\b\f\n\r\tAéé😀é"}},
+		{`{"id":"\ud83d"}`, map[string]string{"id": "\ufffd"}},
+		{`{"id":"\ud83du0041"}`, map[string]string{"id": "\ufffdu0041"}},
+		{`{"id":"\ud83dude00"}`, map[string]string{"id": "\ufffdude00"}},
+		{`{"id":"\ud83d\u0041"}`, map[string]string{"id": "\ufffdA"}},
+		{`{"id":"\ud83d\n"}`, map[string]string{"id": "\ufffd\n"}},
+		{`{"id":"\ude00\ud83d"}`, map[string]string{"id": "\ufffd\ufffd"}},
+		{`{"n":-0}`, map[string]string{"n": "-0"}},
+		{`{"n":10 }`, map[string]string{"n": "10"}},
+		{`{"n":01}`, nil},
+		{`{"n":-}`, nil},
+		{`{"n":+1}`, nil},
+		{`{"n":1.0}`, nil},
+		{`{"n":1e3}`, nil},
+		{`{"n":1x}`, nil},
+		{`{"id":"\x41"}`, nil},
+		{`{"id":"\u004"}`, nil},
+		{`{"id":"\u004g"}`, nil},
+		{`{"id":"\`, nil},
+		{"{\"id\":\"a\tb\"}", nil},
+		{"{\"id\":\"a\x7fb\"}", map[string]string{"id": "a\x7fb"}},
+		{`{,"id":"a"}`, nil},
+		{`{"id":"a",,"n":1}`, nil},
+		{`{"id":"a" "n":1}`, nil},
+		{`{"id"}`, nil},
+		{`{'id':"a"}`, nil},
+		{"\ufeff{}", nil},
+		{"\v{}", nil},
 		{`{"id":null}`, nil},
 		{`{"id":true}`, nil},
 		{`{"id":["a"]}`, nil},
@@ -43,6 +71,7 @@ func TestObject(t *testing.T) {
 func FuzzObject(f *testing.F) {
 	f.Add([]byte(`{"id":"a","n":1}`))
 	f.Add([]byte(`{"a":"\ud800"}`))
+	f.Add([]byte(`{"a":"\ud83d\ude00\ud83dude00\u0041\n","":-0}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		got, err := Object(line)
 		if err != nil {

@@ -26,6 +26,7 @@ const (
 	FacilityRoot     = "root"     // the tests run as uid 0 with its capabilities
 	FacilitySeatbelt = "seatbelt" // macOS, and no sandbox around the tests
 	FacilityTools    = "tools"    // git, go, npm, python3, each working unconfined
+	FacilityPTY      = "pty"      // pseudoterminals
 	FacilityNPM      = "npm"      // node, and a registry that npm can reach
 )
 
