@@ -201,6 +201,6 @@ func Canonical(path string, fsys FS) (string, error) {
 // Links returns the symlinks, by their canonical paths, that the kernel would follow
 // for an absolute path.
 func Links(path string, fsys FS) ([]string, error) {
-	at, err := newWalker(fsys, 0).walk(path)
+	at, err := newWalker(fsys, 1).walk(path)
 	return at.links, err
 }
