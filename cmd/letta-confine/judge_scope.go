@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -37,11 +36,9 @@ func (s *scoping) read() error {
 		var scope rules.Scope
 		if err == nil {
 			scope, err = rules.ParseScope(text, knownTool)
-		} else if at, ok := errors.AsType[*fs.PathError](err); ok {
-			err = at.Err
 		}
 		if err != nil {
-			return withHint(fmt.Errorf("--restrict %q: %w", name, err), "mend the file: without it nothing is restricted")
+			return withHint(fmt.Errorf("--restrict %q: %w", name, withoutPath(err)), "mend the file: without it nothing is restricted")
 		}
 		s.scopes = append(s.scopes, scope)
 	}

@@ -34,6 +34,8 @@ func TestPrecedence(t *testing.T) {
 		{"a preset and its own mode", []string{"--preset", readOnly, "--mode", readOnly}, in("", ""), "", readOnly, ask},
 		{"a preset and another mode", []string{"--preset", readOnly, "--mode", danger}, in("", ""), "", "error", ""},
 		{"roots and no mode", []string{"--deny", "/nowhere"}, in("", ""), danger, "", ask},
+		{"roots, and a variable that says nothing", []string{"--mode", "env", "--deny", "/nowhere"}, in("", ""), "", workspaceWrite, ask},
+		{"roots and the workspace", []string{"--deny", "/nowhere", "--workspace", "/usr/bin"}, in("", ""), "", workspaceWrite, ask},
 		{"roots, and a session's mode", []string{"--deny", "/nowhere"}, in(readOnly, ""), "", readOnly, ask},
 
 		{"the session says never", nil, in("", never), "", workspaceWrite, never},

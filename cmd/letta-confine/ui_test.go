@@ -19,7 +19,7 @@ import (
 // ownDialect are the files of this package that may write to standard error
 // beside ui.go: faces that speak as the program whose place they take, and a
 // question, which ends without a newline.
-var ownDialect = []string{"face_landlock_run_linux.go", "face_landlock_run_other.go", "judge_prompt_unix.go"}
+var ownDialect = []string{"face_landlock_run_linux.go", "face_landlock_run_other.go", "credentials_prompt_unix.go"}
 
 // Errors, hints and warnings are written in ui.go and nowhere else, and no text
 // holds what colours a terminal.

@@ -1,6 +1,0 @@
-//go:build !linux && !darwin && !launcher
-
-package main
-
-func approve([]string) (int, error) { return 0, errPlatform }
-func presets([]string) (int, error) { return 0, errPlatform }
