@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -287,10 +288,28 @@ func (in *inputs) implicit(path string) string {
 	return ""
 }
 
+// accountHome returns the home directory that passwd(5) has for a user, or "".
+func accountHome(passwd []byte, uid int) string {
+	for line := range strings.Lines(string(passwd)) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), ":")
+		if len(fields) == 7 && fields[2] == strconv.Itoa(uid) {
+			return fields[5]
+		}
+	}
+	return ""
+}
+
 // stores are the places of credentials that no command sees.
 func (in *inputs) stores() []hidden {
 	var list []hidden
-	p := placesOf(os.Getenv)
+	p := placesOf(func(name string) string {
+		value := os.Getenv(name)
+		if name == "HOME" && !filepath.IsAbs(value) { // as of a service: whose account it is still counts
+			text, _ := readFile("/etc/passwd", maxStore)
+			return accountHome(text, os.Geteuid())
+		}
+		return value
+	})
 	for _, dir := range p.own {
 		list = append(list, hidden{dir, "letta-confine's credentials"})
 	}
