@@ -14,8 +14,11 @@ import (
 // command would be linked into every start (docs/decisions/0031). The companion runs the
 // command too, where it may, and speaks for the launcher.
 
-func learnPolicy(args []string) (int, error)         { return 0, handOver(companion, "learn", args) }
-func manageCredentials(args []string) (int, error)   { return 0, handOver(companion, "credentials", args) }
+func learnPolicy(args []string) (int, error) { return 0, handOver(companion, "learn", args) }
+
+func manageCredentials(args []string) (int, error) {
+	return 0, handOver(companion, "credentials", args)
+}
 func approve(args []string) (int, error)             { return 0, speak("approve", args) }
 func presets(args []string) (int, error)             { return 0, speak("preset", args) }
 func (*options) widening(args []string) (int, error) { return 0, speak(args[0], args[1:]) }
