@@ -41,19 +41,10 @@ func explain(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if o.stderr != "" && (len(o.args) > 0 || o.risks || o.wish != "") {
-		return 0, usageError("explain --stderr takes no path, --for or --risks")
-	}
-	if o.stderr == "" && o.report != "" {
-		return 0, usageError("explain --report needs --stderr")
-	}
-	if len(o.args) == 0 && !o.risks && o.stderr == "" {
-		return 0, usageError("explain needs a path")
+	if err := o.checkExplain(); err != nil {
+		return 0, err
 	}
 	if o.self {
-		if o.stderr != "" || o.risks {
-			return 0, usageError("explain --self takes paths, and neither --stderr nor --risks")
-		}
 		return 0, o.explainSelf()
 	}
 	in, err := gather(o)
@@ -113,6 +104,21 @@ func (r rootJSON) String() string {
 		s += fmt.Sprintf(" (%q)", r.Resolved)
 	}
 	return s
+}
+
+// checkExplain refuses questions that do not go together.
+func (o *options) checkExplain() error {
+	switch {
+	case o.stderr != "" && (len(o.args) > 0 || o.risks || o.wish != ""):
+		return usageError("explain --stderr takes no path, --for or --risks")
+	case o.stderr == "" && o.report != "":
+		return usageError("explain --report needs --stderr")
+	case len(o.args) == 0 && !o.risks && o.stderr == "":
+		return usageError("explain needs a path")
+	case o.self && (o.stderr != "" || o.risks):
+		return usageError("explain --self takes paths, and neither --stderr nor --risks")
+	}
+	return nil
 }
 
 func (in *inputs) explainPath(given string) (explanation, error) {
