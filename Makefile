@@ -7,7 +7,7 @@ export GOFLAGS     = -trimpath
 
 # No profiles: the runtime would take the first sample, and make room for more, at
 # every start of every command (docs/decisions/0030-launch-path.md).
-LEAN = -X runtime.godebugDefault=memprofilerate=0,profstackdepth=0
+LEAN = -X runtime.godebugDefault=profstackdepth=0
 
 .PHONY: build setup test check lint integration containment hosts workloads fuzz golden bench demo repro cross ci
 

@@ -1,12 +1,17 @@
 package approval
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
 
 // Word is what a person types to allow a request.
 const Word = "allow"
+
+// screen is how much is surely in sight, in characters: a word or a reason may be made
+// of blanks, and end in what is harmless.
+const screen = 1000
 
 // Prompt returns what a person at a terminal is shown. The command is all of it, each
 // word so quoted that two commands never look alike, and that no word can move the
@@ -29,6 +34,9 @@ func Prompt(r Request, argv []string) string {
 	s.WriteString("\n  reason:  " + strconv.QuoteToASCII(r.Reason))
 	if r.Mode != "" {
 		s.WriteString("\n  mode:    " + Quote(r.Mode))
+	}
+	if s.Len() > screen {
+		fmt.Fprintf(&s, "\n  beware:  this has %d characters, and its beginning may be out of sight", s.Len())
 	}
 	s.WriteString("\nType " + Word + " to allow it this once; anything else rejects it, ^C cancels: ")
 	return s.String()

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -38,6 +39,22 @@ Type allow to allow it this once; anything else rejects it, ^C cancels: `
 	}
 }
 
+// What stands first of a long command may be out of sight where the question is.
+func TestPromptLong(t *testing.T) {
+	for n, want := range map[int]bool{800: false, 1000: true, 1 << 20: true} {
+		blanks := strings.Repeat(" ", n)
+		for _, got := range []string{
+			Prompt(Request{ToolName: "sh"}, []string{"sh", "-c", "evil;" + blanks + "# harmless"}),
+			Prompt(Request{ToolName: "sh", Reason: blanks + "to build"}, []string{"evil"}),
+		} {
+			text, says, _ := strings.Cut(got, "\n  beware:  ")
+			if want != (says != "") || want && !strings.HasPrefix(says, fmt.Sprintf("this has %d characters, and its beginning may be out of sight\nType allow", len(text))) {
+				t.Errorf("with %d blanks the prompt ends in %q, want a warning: %v", n, got[len(got)-200:], want)
+			}
+		}
+	}
+}
+
 // Whatever the command and the reason, the lines are the prompt's own, of printable
 // ASCII, and two commands do not look alike.
 func FuzzPrompt(f *testing.F) {
@@ -46,7 +63,7 @@ func FuzzPrompt(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, reason string) {
 		r := Request{ToolName: a, Mode: "workspace-write", Reason: reason}
 		got := Prompt(r, []string{a, b})
-		if n := strings.Count(got, "\n"); n != 6 {
+		if n := strings.Count(got, "\n"); n != 6 && !(n == 7 && strings.Contains(got, "\n  beware:  this has ")) {
 			t.Errorf("the prompt has %d lines: %q", n, got)
 		}
 		if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && (r < ' ' || r > '~') }); i >= 0 {

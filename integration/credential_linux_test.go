@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -294,6 +295,48 @@ func TestCredentialStoreMadeLater(t *testing.T) {
 		// From then on it is hidden.
 		if res := b.run(t, tr, free, "cat", dir+"/credentials.yaml"); res.Stdout != "" || res.Status == 0 {
 			t.Errorf("a store can be read: %+v", res)
+		}
+	})
+}
+
+// TestCredentialStoreBehindLink: a store that is reached through a symlink, as of a home
+// directory that is kept elsewhere, stays hidden from the run after one that may write
+// beside the link.
+func TestCredentialStoreBehindLink(t *testing.T) {
+	each(t, func(t *testing.T, b box) {
+		for _, c := range []struct{ link, target, store, dir string }{
+			{"home/.config", "out/dots", "out/dots/letta-confine/credentials.yaml", "out/dots/letta-confine"},
+			{"home/.dsh/.credentials.yaml", "out/real.yaml", "out/real.yaml", "out"},
+		} {
+			tr := testenv.NewTree(t, b.user)
+			tr.Write(c.store, "version: 1\nrefs:\n  REF: pl4nted\n")
+			tr.Mkdir(path.Dir(c.link))
+			tr.Link(tr.Path(c.target), c.link)
+			read := []string{"cat", tr.Path(c.store)}
+			replace := []string{"sh", "-c", `mv "$0" "$0.old" && mkdir "$0"`, tr.Path(c.link)}
+
+			free := flags{"--restrict-writes", "--writable", tr.Home()}
+			for _, argv := range [][]string{read, replace} {
+				res := b.run(t, tr, free, argv...)
+				if res.Status != 125 || !strings.Contains(res.Stderr, "a symlink that the command could replace") {
+					t.Errorf("%q with a home that it may write gave %+v, want 125", argv, res)
+				}
+			}
+			// Where the link is safe the store is hidden, and neither changes.
+			for _, argv := range [][]string{read, replace} {
+				if res := b.run(t, tr, workFlags(tr), argv...); res.Status != 1 || res.Stdout != "" {
+					t.Errorf("%q in a workspace gave %+v, want status 1", argv, res)
+				}
+			}
+			// The control: unconfined both succeed, and the store is hidden no more.
+			for _, argv := range [][]string{replace, read} {
+				if res := b.free(t, tr, argv...); res.Status != 0 {
+					t.Errorf("control: %q gave %+v", argv, res)
+				}
+			}
+			if res := b.run(t, tr, free, read...); !strings.Contains(res.Stdout, "pl4nted") {
+				t.Errorf("control: after the link was replaced, reading gave %+v", res)
+			}
 		}
 	})
 }

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/internal/inner"
 	"github.com/letta-confine/letta-confine/internal/testenv"
+	"github.com/letta-confine/letta-confine/landlock"
 )
 
 // TestSetUserID: a set-user-id program gains nothing in a sandbox, and the launcher
@@ -47,6 +50,55 @@ func TestSetUserID(t *testing.T) {
 		}
 		if res := b.run(t, tr, append(workFlags(tr), "--quiet"), program, "-u"); res.Stderr != "" {
 			t.Errorf("with --quiet it says %q", res.Stderr)
+		}
+	})
+}
+
+// TestSetUserIDLauncher: a launcher that was installed set-user-id gives nobody the
+// rights of its owner, by way of a stage neither, whose plan its caller writes.
+func TestSetUserIDLauncher(t *testing.T) {
+	testenv.Need(t, testenv.FacilityRoot, testenv.HasRoot())
+	eachOn(t, "landlock", func(t *testing.T, b box) {
+		if b.user.UID == 0 {
+			return // who has nothing to gain
+		}
+		tr := testenv.NewTree(t, b.user)
+		setUserID := func(from, name string) string {
+			program, err := os.ReadFile(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			to := tr.Path("out/" + name)
+			testenv.WriteFile(t, to, string(program), 0o755)
+			if err := os.Chown(to, 0, 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(to, 0o755|os.ModeSetuid); err != nil {
+				t.Fatal(err)
+			}
+			return to
+		}
+		if free := b.free(t, tr, setUserID("/usr/bin/id", "id"), "-u"); free.Stdout != "0\n" {
+			t.Fatalf("unconfined, a set-user-id program runs as %+v, want 0", free)
+		}
+		root, err := hostfs.FS{}.Lstat("/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		const all = 1<<13 - 1 // rights of ABI 1
+		plan := inner.Plan{Dir: "/", DirID: root.ID, Bare: true, Layer: landlock.Ruleset{
+			ABI: 1, Handled: all, Grants: []landlock.Grant{{Path: "/", Rights: all, ID: root.ID}},
+		}}
+		own := b.free(t, tr, "id", "-u").Stdout
+		if free := b.free(t, tr, append(plan.Words(testenv.Launcher(t)), "id", "-u")...); free.Stdout != own {
+			t.Fatalf("without the bit, the stage gave %+v, want %q", free, own)
+		}
+		raised := setUserID(testenv.Launcher(t), "launcher")
+		for _, argv := range [][]string{plan.Words(raised), {raised, "--restrict-writes", "--"}, {raised, "landlock-run", "--rw", "/", "--"}} {
+			res := b.free(t, tr, append(argv, "id", "-u")...)
+			if res.Status != 125 || res.Stdout != "" || !strings.Contains(res.Stderr, "set-user-id") {
+				t.Errorf("%.40q gave %+v, want 125", argv, res)
+			}
 		}
 	})
 }

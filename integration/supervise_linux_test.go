@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -119,6 +120,53 @@ func TestDenialsOfARun(t *testing.T) {
 		}
 		if res := b.run(t, tr, append(flags{"--annotate", "github"}, workFlags(tr)...), "sh", "-c", "echo x >"+tr.Path("out/new")); !strings.Contains(res.Stderr, "\n::error title=letta-confine%3A denied ") {
 			t.Errorf("a denied write was annotated as %+v", res)
+		}
+	})
+}
+
+// TestEndlessStandardError: what the command left behind cannot hold the launcher by
+// writing without end, to a reader that does not keep up.
+func TestEndlessStandardError(t *testing.T) {
+	each(t, func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		took := func(f flags, script string, status int) time.Duration {
+			cmd := b.command(t, tr, append(f, workFlags(tr)...), "sh", "-c", script).Cmd(soon(t))
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			cmd.Stderr = w
+			began := time.Now()
+			err = cmd.Start()
+			w.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				buf := make([]byte, 64<<10)
+				for {
+					if _, err := r.Read(buf); err != nil {
+						return
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+			}()
+			cmd.Wait()
+			if got := testenv.Status(cmd.ProcessState); got != status {
+				t.Errorf("%q ended with %d, want %d", f, got, status)
+			}
+			return time.Since(began)
+		}
+		for _, f := range []flags{{"--fail-on-denial"}, {"--annotate", "github"}} {
+			if d := took(f, "setsid timeout 12 yes </dev/null >&2 & sleep 0.3; exit 3", 3); d > 8*time.Second {
+				t.Errorf("%q: it held the launcher for %v", f, d)
+			}
+		}
+		// The control: the launcher waits for the command itself, which writes as much;
+		// and does not take long to look at millions of lines.
+		if d := took(flags{"--fail-on-denial"}, "timeout 2 yes >&2; exit 3", 3); d < 2*time.Second || d > 12*time.Second {
+			t.Errorf("control: a command that writes for two seconds took %v", d)
 		}
 	})
 }

@@ -28,39 +28,6 @@ import (
 	"github.com/letta-confine/letta-confine/policy"
 )
 
-// Rights are Landlock's file system access rights, as the kernel numbers them
-// (include/uapi/linux/landlock.h).
-type Rights uint64
-
-// The rights that each access of a policy stands for. Character and block
-// devices are never made: as root, a node for the disk would read and write every
-// file on it. Device ioctls are granted for /dev alone.
-const (
-	readRights  Rights = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir | ll.AccessFSResolveUnix
-	writeRights Rights = ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSRemoveDir | ll.AccessFSRemoveFile |
-		ll.AccessFSMakeDir | ll.AccessFSMakeReg | ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeSym | ll.AccessFSRefer
-	deviceRights Rights = ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev
-
-	// fileRights are the only ones that the kernel takes for what is not a
-	// directory (security/landlock/fs.c, ACCESS_FILE).
-	fileRights Rights = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate |
-		ll.AccessFSIoctlDev | ll.AccessFSResolveUnix
-)
-
-// rightsSince is the number of rights that each ABI has, from ABI 1; a later one
-// has at least as many (landlock(7), "Landlock ABI versions").
-var rightsSince = [...]uint{13, 14, 15, 15, 16, 16, 16, 16, 17}
-
-// Handled returns the rights that a kernel of the given ABI mediates, of those
-// that this program knows.
-func Handled(abi int) Rights {
-	if abi < 1 {
-		return 0
-	}
-	n := rightsSince[min(abi, len(rightsSince))-1]
-	return 1<<n - 1
-}
-
 // Devices are the nodes that every command may read and write.
 var Devices = []string{
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts",
@@ -148,6 +115,8 @@ func New(r policy.Resolved, h Host) (Ruleset, error) {
 	e := emitter{r: r, h: h}
 	e.out = Ruleset{ABI: h.ABI, Handled: Handled(h.ABI)}
 	layers := r.Layers()
+	e.layers = make([]*policy.Layer, 0, len(layers))
+	e.out.Grants = make([]Grant, 0, len(layers)+len(Devices)+2) // and "/" and /proc
 	for i := range layers {
 		l := &layers[i]
 		if l.Root.Kind == policy.Missing {
@@ -163,7 +132,7 @@ func New(r policy.Resolved, h Host) (Ruleset, error) {
 	}
 	slices.SortFunc(e.out.Guarded, byID)
 	e.out.Guarded = slices.Compact(e.out.Guarded)
-	if err := e.subtree("/", policy.Dir, e.layers); err != nil {
+	if err := e.subtree("/", policy.Dir, e.rights("/"), e.layers); err != nil {
 		return Ruleset{}, err
 	}
 	for _, path := range Devices {
@@ -189,43 +158,22 @@ type emitter struct {
 	out    Ruleset
 }
 
-// rights translates what the policy says of a path. Under /proc and /sys
-// nothing is written: what root finds there steers the kernel. Under /dev nothing
-// is had but by name, or by a root there: with the disk's own node goes every
-// file on it.
-func (e *emitter) rights(path string) Rights {
-	d := e.r.Decide(path)
-	inDev := policy.Holds("/dev", path)
-	var rights Rights
-	if d.Access >= policy.Read {
-		rights |= readRights
-		if inDev && (d.Root == nil || !policy.Holds("/dev", d.Root.Path)) {
-			return ll.AccessFSReadDir
-		}
-	}
-	if d.Access == policy.ReadWrite && !policy.Holds("/proc", path) && !policy.Holds("/sys", path) {
-		rights |= writeRights
-		if inDev {
-			rights |= ll.AccessFSIoctlDev
-		}
-	}
-	return rights
-}
-
-// subtree grants what the policy allows at path and below. below are the layers
-// at or beneath path.
-func (e *emitter) subtree(path string, kind policy.Kind, below []*policy.Layer) error {
-	whole := e.rights(path)
+// subtree grants what the policy allows at path, which is whole, and below. below
+// are the layers at or beneath path.
+func (e *emitter) subtree(path string, kind policy.Kind, whole Rights, below []*policy.Layer) error {
 	common := whole
 	var id policy.ID
-	inside := make([]*policy.Layer, 0, len(below))
+	var inside []*policy.Layer
+	if len(below) > 1 {
+		inside = make([]*policy.Layer, 0, len(below))
+	}
 	for _, l := range below {
 		if l.Root.Path == path {
 			id = l.Root.ID
 			continue
 		}
 		inside = append(inside, l)
-		common &= e.rights(l.Root.Path)
+		common &= rightsAt(l)
 	}
 	if kind != policy.Dir && kind != policy.Missing {
 		// Nothing is below it: a root that would need a directory here is not
@@ -250,13 +198,16 @@ func (e *emitter) subtree(path string, kind policy.Kind, below []*policy.Layer) 
 
 // carve grants what layers add to a directory that was granted whole.
 func (e *emitter) carve(layers []*policy.Layer) error {
+	if len(layers) == 0 {
+		return nil
+	}
 	// Emission order puts a root before those beneath it: a layer belongs to
 	// the first that holds it.
 	tops := make([][]*policy.Layer, 0, len(layers))
 	at := make(map[string]int, len(layers))
 	for n, l := range layers {
 		i := len(tops)
-		for _, dir := range policy.Ancestors(l.Root.Path) {
+		for dir := range policy.Upward(l.Root.Path) {
 			if j, ok := at[dir]; ok {
 				i = min(i, j)
 			}
@@ -269,7 +220,7 @@ func (e *emitter) carve(layers []*policy.Layer) error {
 		tops = append(tops, layers[n:n+1:n+1])
 	}
 	for _, below := range tops {
-		if err := e.subtree(below[0].Root.Path, below[0].Root.Kind, below); err != nil {
+		if err := e.subtree(below[0].Root.Path, below[0].Root.Kind, rightsAt(below[0]), below); err != nil {
 			return err
 		}
 	}
@@ -305,7 +256,7 @@ func (e *emitter) entries(dir string, layers []*policy.Layer, whole Rights) erro
 		below := towards[entry.Name]
 		switch {
 		case len(below) > 0:
-			if err := e.subtree(path, entry.Kind, below); err != nil {
+			if err := e.subtree(path, entry.Kind, e.rights(path), below); err != nil {
 				return err
 			}
 		case entry.Kind == policy.Symlink:
@@ -356,21 +307,4 @@ func (e *emitter) grant(g Grant, kind policy.Kind) {
 	if g.Rights != 0 && kind != policy.Missing {
 		e.out.Grants = append(e.out.Grants, g)
 	}
-}
-
-var rightNames = [...]string{
-	"execute", "write-file", "read-file", "read-dir", "remove-dir", "remove-file", "make-char", "make-dir", "make-reg",
-	"make-sock", "make-fifo", "make-block", "make-sym", "refer", "truncate", "ioctl-dev", "resolve-unix",
-}
-
-// String returns the names of the rights, as the kernel's documentation has
-// them, separated by spaces.
-func (r Rights) String() string {
-	var names []string
-	for i, name := range rightNames {
-		if r&(1<<i) != 0 {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, " ")
 }

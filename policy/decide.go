@@ -30,7 +30,24 @@ func (r Resolved) Roots() []Root {
 // translates the list and never re-orders it.
 func (r Resolved) Layers() []Layer {
 	r.mustBeMade()
-	return append([]Layer(nil), r.layers...)
+	layers := make([]Layer, 0, len(r.layers))
+	for _, i := range r.layers {
+		layers = append(layers, Layer{Root: r.roots[i], Access: r.roots[i].Access()})
+	}
+	return layers
+}
+
+// Restrictions returns the layers below which a command may do less than read and
+// write. Where a thousand roots are writable, it copies none of them.
+func (r Resolved) Restrictions() []Layer {
+	r.mustBeMade()
+	var layers []Layer
+	for _, i := range r.layers {
+		if access := r.roots[i].Access(); access != ReadWrite {
+			layers = append(layers, Layer{Root: r.roots[i], Access: access})
+		}
+	}
+	return layers
 }
 
 // Restricts reports whether the policy denies anything at all.
@@ -56,7 +73,7 @@ func (r Resolved) Decide(path string) Decision {
 // path and what lies above it, so that it takes no longer with a thousand roots.
 func (r Resolved) holder(path string, n int) int {
 	last := -1
-	for at := range upward(path) {
+	for at := range Upward(path) {
 		if i, ok := r.at[at]; ok && i < n {
 			last = max(last, i)
 		}
@@ -68,8 +85,9 @@ func (r Resolved) holder(path string, n int) int {
 // already holds there is left out, and so is a base root that a listed root
 // holds, because a base root never reaches into one.
 func (r *Resolved) fold() {
-	r.layers = make([]Layer, 0, len(r.roots))
-	for i, root := range r.roots {
+	r.layers = make([]int, 0, len(r.roots))
+	for i := range r.roots {
+		root := &r.roots[i]
 		if root.Path == "/" {
 			continue
 		}
@@ -84,14 +102,14 @@ func (r *Resolved) fold() {
 		// elsewhere, a writable root brings back, whatever the default says.
 		hidden := root.Access() == ReadWrite && (root.Kind == Device || Holds("/dev", root.Path))
 		if before != root.Access() || hidden {
-			r.layers = append(r.layers, Layer{Root: root, Access: root.Access()})
+			r.layers = append(r.layers, i)
 		}
 	}
 }
 
 // listedAbove reports whether a denied, readonly or writable root holds path.
 func (r *Resolved) listedAbove(path string) bool {
-	for at := range upward(path) {
+	for at := range Upward(path) {
 		if i, ok := r.at[at]; ok && r.roots[i].List != BaseWritable {
 			return true
 		}

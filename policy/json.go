@@ -34,7 +34,7 @@ var (
 // regard to case, keeps the last of two equal names, takes null for "leave it",
 // turns broken UTF-8 into U+FFFD, and knows no lines (docs/decisions/0002).
 func Parse(text []byte) (Policy, error) {
-	d := decoder{text: text}
+	d := decoder{text: string(text)}
 	var p Policy
 	if err := d.policy(&p); err != nil {
 		return Policy{}, err
@@ -44,7 +44,7 @@ func Parse(text []byte) (Policy, error) {
 
 // decoder walks over the text once; at is the next byte.
 type decoder struct {
-	text []byte
+	text string // what is read from it are parts of it
 	at   int
 }
 
@@ -53,8 +53,8 @@ func (d *decoder) fail(offset int, field string, err error, fix string) error {
 	before := d.text[:offset]
 	line := 1
 	start := 0
-	for i, c := range before {
-		if c == '\n' {
+	for i := range len(before) {
+		if before[i] == '\n' {
 			line++
 			start = i + 1
 		}
@@ -200,7 +200,7 @@ func (d *decoder) found() string {
 	if d.at >= len(d.text) {
 		return "the end of the text"
 	}
-	r, _ := utf8.DecodeRune(d.text[d.at:])
+	r, _ := utf8.DecodeRuneInString(d.text[d.at:])
 	return strconv.QuoteRune(r)
 }
 
@@ -214,7 +214,7 @@ func (d *decoder) word() string {
 		}
 		d.at++
 	}
-	return string(d.text[start:d.at])
+	return d.text[start:d.at]
 }
 
 // string reads a JSON string (RFC 8259, 7). Bytes that are not UTF-8 and
@@ -225,27 +225,33 @@ func (d *decoder) string(field string) (string, error) {
 		return "", d.fail(d.at, field, fmt.Errorf("%w: want a quoted name and found %s", ErrJSON, d.found()), "")
 	}
 	d.at++
-	var out strings.Builder
+	start := d.at // of what has no escape in it
+	var out []byte
 	for d.at < len(d.text) {
 		c := d.text[d.at]
 		switch {
 		case c == '"':
+			rest := d.text[start:d.at]
 			d.at++
-			return out.String(), nil
+			if out == nil {
+				return rest, nil
+			}
+			return string(append(out, rest...)), nil
 		case c == '\\':
+			out = append(out, d.text[start:d.at]...)
 			r, err := d.escape(field)
 			if err != nil {
 				return "", err
 			}
-			out.WriteRune(r)
+			out = utf8.AppendRune(out, r)
+			start = d.at
 		case c < ' ':
 			return "", d.fail(d.at, field, fmt.Errorf("%w: control byte %#02x in a string", ErrJSON, c), `write it as an escape, as in "\n"`)
 		default:
-			r, n := utf8.DecodeRune(d.text[d.at:])
+			r, n := utf8.DecodeRuneInString(d.text[d.at:])
 			if r == utf8.RuneError && n <= 1 {
 				return "", d.fail(d.at, field, ErrUTF8, "give a path that is not UTF-8 by a flag, where it is taken byte by byte")
 			}
-			out.WriteRune(r)
 			d.at += n
 		}
 	}

@@ -55,7 +55,7 @@ func depth(p string) int {
 // Ancestors returns the directories above a canonical path, from the nearest to
 // "/", which it includes. "/" has none.
 func Ancestors(p string) []string {
-	var up []string
+	up := make([]string, 0, depth(p))
 	for p != "/" {
 		p = parent(p)
 		up = append(up, p)
@@ -63,9 +63,9 @@ func Ancestors(p string) []string {
 	return up
 }
 
-// upward yields a canonical path and the directories above it, from the nearest
+// Upward yields a canonical path and the directories above it, from the nearest
 // to "/". It allocates nothing.
-func upward(p string) func(yield func(string) bool) {
+func Upward(p string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for yield(p) && p != "/" {
 			p = parent(p)

@@ -47,7 +47,7 @@ type Resolved struct {
 	def    Access
 	roots  []Root         // in emission order, one for each canonical path
 	at     map[string]int // where in roots a canonical path is
-	layers []Layer        // roots without those that change nothing
+	layers []int          // which of roots change something
 	made   bool
 }
 
@@ -86,14 +86,20 @@ func Resolve(p Policy, fsys FS) (Resolved, error) {
 		}
 	}
 	spellings := spellingsOf(all)
-	roots, err := foldEqual(all)
+	var linked []Root
+	for i := range all {
+		if len(all[i].links) > 0 {
+			linked = append(linked, all[i])
+		}
+	}
+	roots, at, err := foldEqual(all)
 	if err != nil {
 		return Resolved{}, err
 	}
 	slices.SortStableFunc(roots, emissionOrder)
-	r := Resolved{def: ReadWrite, roots: roots, at: make(map[string]int, len(roots)), made: true}
-	for i, root := range roots {
-		r.at[root.Path] = i
+	r := Resolved{def: ReadWrite, roots: roots, at: at, made: true}
+	for i := range roots {
+		r.at[roots[i].Path] = i
 	}
 	if p.RestrictWrites {
 		r.def = Read
@@ -111,8 +117,8 @@ func Resolve(p Policy, fsys FS) (Resolved, error) {
 	}
 	// Also the roots that were folded away: a link re-pointed to where another
 	// root stands would take its own root out of the policy unseen.
-	for i := range all {
-		if err := r.checkLinks(&all[i], spellings, fsys); err != nil {
+	for i := range linked {
+		if err := r.checkLinks(&linked[i], spellings, fsys); err != nil {
 			return Resolved{}, err
 		}
 	}
@@ -153,10 +159,11 @@ func isSystem(p string) bool {
 	return p == "/dev" || Holds("/proc", p) || Holds("/sys", p)
 }
 
-// foldEqual leaves one root for each canonical path.
-func foldEqual(roots []Root) ([]Root, error) {
-	kept := make([]Root, 0, len(roots))
-	at := make(map[string]int, len(roots))
+// foldEqual leaves one root for each canonical path, in the memory of those that it
+// was given, and says where each is.
+func foldEqual(roots []Root) (kept []Root, at map[string]int, err error) {
+	kept = roots[:0]
+	at = make(map[string]int, len(roots))
 	for _, r := range roots {
 		i, ok := at[r.Path]
 		if !ok {
@@ -174,12 +181,12 @@ func foldEqual(roots []Root) ([]Root, error) {
 			if r.List == Denied {
 				carve = *k
 			}
-			return nil, &RootError{List: carve.List, Path: carve.Given, Err: ErrSamePath, Fix: "carve out a directory below the denied root, or do not deny it"}
+			return nil, nil, &RootError{List: carve.List, Path: carve.Given, Err: ErrSamePath, Fix: "carve out a directory below the denied root, or do not deny it"}
 		case r.List == Writable:
 			*k = r
 		}
 	}
-	return kept, nil
+	return kept, at, nil
 }
 
 // emissionOrder is the one order in which roots take effect: base roots first,
@@ -214,9 +221,6 @@ func spellingsOf(roots []Root) map[string][]string {
 
 // checkLinks refuses a root that an earlier confined run could have redirected.
 func (r Resolved) checkLinks(root *Root, spellings map[string][]string, fsys FS) error {
-	if len(root.links) == 0 {
-		return nil
-	}
 	refuse := func(link string) error {
 		err := ErrLink
 		if link != clean(root.Given) {

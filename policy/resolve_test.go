@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"testing"
 
 	"github.com/letta-confine/letta-confine/internal/sim"
@@ -91,6 +92,16 @@ func TestResolvePath(t *testing.T) {
 			}
 			if (root.ID == policy.ID{}) != (tt.kind == policy.Missing) {
 				t.Errorf("ID = %v of a %v root", root.ID, tt.kind)
+			}
+			for _, before := range []string{"/h/u/real/sub", "/h/u/file", "/h/u/gone/x", "/h"} {
+				r, err := policy.Resolve(policy.Policy{BaseWritable: []string{before}, ReadOnly: []string{tt.given}}, resolveTree())
+				if err != nil {
+					t.Fatal(err)
+				}
+				i := slices.IndexFunc(r.Roots(), func(r policy.Root) bool { return r.List == policy.ReadOnly })
+				if got := r.Roots()[i]; got.Path != tt.want || got.Kind != tt.kind || got.Existing != tt.existing || got.ID != root.ID {
+					t.Errorf("after %q, root = %q, %v, existing %q", before, got.Path, got.Kind, got.Existing)
+				}
 			}
 			if got, err := policy.Canonical(tt.given, resolveTree()); got != tt.want || err != nil {
 				t.Errorf("Canonical(%q) = %q, %v, want %q", tt.given, got, err, tt.want)

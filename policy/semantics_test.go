@@ -165,6 +165,19 @@ func TestLayersAreTheCallersToKeep(t *testing.T) {
 	}
 }
 
+func TestRestrictions(t *testing.T) {
+	p := policy.Policy{Denied: []string{"/a"}, ReadOnly: []string{"/a/b"}, Writable: []string{"/a/b/c"}}
+	r, err := policy.Resolve(p, sim.NewTree().Dirs("/a/b/c").Fixed())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.DeleteFunc(r.Layers(), func(l policy.Layer) bool { return l.Access == policy.ReadWrite })
+	same := func(a, b policy.Layer) bool { return a.Root.Path == b.Root.Path && a.Access == b.Access }
+	if got := r.Restrictions(); len(got) != 2 || !slices.EqualFunc(got, want, same) {
+		t.Errorf("Restrictions = %v, want %v", got, want)
+	}
+}
+
 func TestZeroResolvedPanics(t *testing.T) {
 	for name, ask := range map[string]func(r policy.Resolved){
 		"Default":   func(r policy.Resolved) { r.Default() },
@@ -172,6 +185,8 @@ func TestZeroResolvedPanics(t *testing.T) {
 		"Layers":    func(r policy.Resolved) { r.Layers() },
 		"Restricts": func(r policy.Resolved) { r.Restricts() },
 		"Decide":    func(r policy.Resolved) { r.Decide("/") },
+
+		"Restrictions": func(r policy.Resolved) { r.Restrictions() },
 	} {
 		func() {
 			defer func() {

@@ -25,6 +25,7 @@ type place struct {
 type walker struct {
 	fsys FS
 	seen map[string]Info
+	last place // the directory that held what was walked to last; without a path before that
 }
 
 // newWalker returns a walker that has room for so many roots.
@@ -55,12 +56,11 @@ func (w *walker) lstat(name string) (Info, error) {
 // stands, because a rule on that path must hold once it exists. A link whose target is missing
 // counts as its target.
 func (w *walker) walk(path string) (place, error) {
-	at := place{path: "/", existing: "/"}
-	var err error
-	if at.info, err = w.lstat("/"); err != nil {
+	at, rest, err := w.begin(path)
+	if err != nil {
 		return place{}, err
 	}
-	rest, wantDir := path, asksForDir(path)
+	wantDir := asksForDir(path)
 	for rest != "" {
 		var name string
 		name, rest, _ = strings.Cut(rest, "/")
@@ -130,7 +130,22 @@ func (w *walker) walk(path string) (place, error) {
 	if wantDir && at.info.Kind != Dir && at.info.Kind != Missing {
 		return place{}, ErrNotDir
 	}
+	if dir := parent(at.path); w.seen[dir].Kind == Dir {
+		w.last = place{path: dir, existing: dir, info: w.seen[dir]}
+	}
 	return at, nil
+}
+
+// begin returns where to begin the walk to a path, and what is left of it from
+// there. Roots lie beside one another more often than not, and what was walked to
+// is a canonical path, which leads to itself.
+func (w *walker) begin(path string) (at place, rest string, err error) {
+	if rest, ok := strings.CutPrefix(path, w.last.path+"/"); ok && len(w.last.path) > 1 {
+		return w.last, rest, nil
+	}
+	at = place{path: "/", existing: "/"}
+	at.info, err = w.lstat("/")
+	return at, path, err
 }
 
 // asksForDir reports whether the kernel would insist on a directory: the path
@@ -181,4 +196,11 @@ func Canonical(path string, fsys FS) (string, error) {
 	}
 	at, err := newWalker(fsys, 1).walk(path)
 	return at.path, err
+}
+
+// Links returns the symlinks, by their canonical paths, that the kernel would follow
+// for an absolute path.
+func Links(path string, fsys FS) ([]string, error) {
+	at, err := newWalker(fsys, 1).walk(path)
+	return at.links, err
 }

@@ -141,9 +141,7 @@ func KnownTool(tool string) bool {
 // stands for its relatives, so that whoever denies Bash or Edit denies what else runs
 // commands or edits. One that is allowed stands for none.
 func (s Scope) Has(tool string, isShell func(string) bool) bool {
-	denied := func(name string) bool {
-		return sameTool(name, tool) || canonical(name) == canonical(tool) || isShell(name) && isShell(tool)
-	}
+	denied := func(name string) bool { return related(name, tool, isShell) }
 	if slices.ContainsFunc(s.deny, denied) {
 		return false
 	}
@@ -163,6 +161,38 @@ func sameTool(name, tool string) bool {
 	return of == canonical(tool) && of != "Edit" // whose relatives are tools of their own
 }
 
+// related reports whether a name that takes something away, or watches over it,
+// stands for a tool.
+func related(name, tool string, isShell func(string) bool) bool {
+	return sameTool(name, tool) || kin(name) == kin(tool) || isShell(name) && isShell(tool)
+}
+
+// kin is the name that stands for a tool and its relatives, in any spelling, those of
+// harnesses too for which there are no rules.
+func kin(tool string) string {
+	name := strings.TrimSuffix(folded(tool), "gemini")
+	switch name {
+	case "view", "viewimage", "notebookread", "openfile", "cat":
+		return "Read"
+	case "create", "createfile":
+		return "Write"
+	case "editfile", "editnotebook", "strreplace", "searchreplace", "strreplacebasededittool", "strreplaceeditor":
+		return "Edit"
+	case "globfiles", "globfilesearch", "findfiles", "filesearch":
+		return "Glob"
+	case "grepsearch", "ripgrep", "searchfiles":
+		return "Grep"
+	case "listfiles":
+		return "ListDir"
+	}
+	for _, family := range families {
+		if slices.ContainsFunc(family, func(n string) bool { return folded(n) == name }) {
+			return family[0]
+		}
+	}
+	return tool
+}
+
 func folded(name string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 }
@@ -173,25 +203,28 @@ func UnknownTool(tool string) verdict.Verdict {
 	return verdict.Verdict{Decision: verdict.Deny, Code: "unknown-tool", Reason: fmt.Sprintf("unknown tool %q", tool)}
 }
 
-// About reports whether the guard is asked about a tool.
-func (o Objector) About(tool string) bool {
-	return o.tools == nil || slices.ContainsFunc(o.tools, func(name string) bool {
-		return sameTool(name, tool) || canonical(name) == canonical(tool)
-	})
+// About reports whether the guard is asked about a tool: a name stands for its
+// relatives, as a denied one does.
+func (o Objector) About(tool string, isShell func(string) bool) bool {
+	return o.tools == nil || slices.ContainsFunc(o.tools, func(name string) bool { return related(name, tool, isShell) })
 }
 
 // Match is the answer of a guard that is a pattern. It looks at every text in the
 // call, and at the words of every simple command of a shell command, however they are
-// quoted. It asks where a command cannot be taken apart.
-func (o Objector) Match(call ToolCall) (v verdict.Verdict, ok bool) {
+// quoted. It asks where a command cannot be taken apart, or where it is not known what
+// runs. isShell says that the tool runs commands.
+func (o Objector) Match(call ToolCall, isShell bool) (v verdict.Verdict, ok bool) {
 	var texts []string
 	collect(call.Input, "", func(_, value string) { texts = append(texts, value) })
 	doubt := false
-	if text, isShell := call.command(); isShell {
+	if isShell {
+		call.Tool = "Bash" // whatever it is called
+		text, ok := call.command()
 		script, err := shell.Options{}.Parse(text)
-		doubt = err != nil
+		doubt = err != nil || !ok && strings.Join(texts, "") != ""
 		if err == nil {
 			script.Each(func(c shell.Command) {
+				doubt = doubt || len(c.Argv) > 0 && !c.Argv[0].Known
 				var words []string
 				for _, w := range c.Argv {
 					words = append(words, w.Text)

@@ -35,7 +35,8 @@ func TestScopes(t *testing.T) {
 		{"deny goes before allow", []string{`"allow":["Read","Bash"],"deny":["Bash"]`}, "Read", "Bash"},
 		{"whoever denies Bash denies what runs commands", []string{`"deny":["Bash"]`}, "Read", "Bash bash BASH shell run_shell_command Monitor run_terminal_cmd"},
 		{"whoever allows Bash allows only that", []string{`"allow":["Bash"]`}, "Bash bash shell_command", "Monitor run_terminal_cmd"},
-		{"whoever denies Edit denies its relatives", []string{`"deny":["Edit"]`}, "Read", "Edit MultiEdit NotebookEdit replace"},
+		{"whoever denies Edit denies its relatives", []string{`"deny":["Edit"]`}, "Read", "Edit EDIT MultiEdit NotebookEdit replace edit_file str_replace_based_edit_tool"},
+		{"whoever denies a tool denies its other names", []string{`"deny":["Write","Read","Grep","Glob","ListDir"]`}, "Edit Bash", "create_file view cat ripgrep find_files list_files"},
 		{"whoever denies a relative denies Edit", []string{`"deny":["MultiEdit"]`}, "Read", "Edit MultiEdit"},
 		{"whoever allows Edit allows only that", []string{`"allow":["Edit"]`}, "Edit", "MultiEdit NotebookEdit"},
 		{"scopes intersect", []string{`"allow":["Read","Bash"]`, `"allow":["Read","Grep"]`}, "Read", "Bash Grep"},
@@ -114,12 +115,33 @@ func TestPatterns(t *testing.T) {
 		{"inside another command", bash(`true; timeout 5 sh -c "git  push"`), verdict.Deny, true},
 		{"something else", bash("git pull"), verdict.Allow, false},
 		{"what cannot be taken apart", bash("git pull '"), verdict.Ask, true},
+		{"a command that a variable names", bash("g=git; $g push"), verdict.Ask, true},
+		{"one that another command names", bash("$(echo git) push"), verdict.Ask, true},
+		{"one that a pattern of files names", bash("/usr/bin/g?t push"), verdict.Ask, true},
+		{"a variable among the words", bash(`ls "$HOME"`), verdict.Allow, false},
+		{"words of a tool with another name", ToolCall{Tool: "run_terminal_cmd", Input: map[string]any{"command": `g"it" push`}}, verdict.Deny, true},
+		{"a list of words", ToolCall{Tool: "Bash", Input: map[string]any{"command": []any{"sh", "-c", `g"it" push`}}}, verdict.Deny, true},
+		{"a shell's input", ToolCall{Tool: "bash", Input: map[string]any{"chars": `g"it" push`}}, verdict.Ask, true},
+		{"none of it", ToolCall{Tool: "bash", Input: map[string]any{"session": 7, "chars": ""}}, verdict.Allow, false},
 		{"a path", ToolCall{Tool: "Read", Input: map[string]any{"file_path": "a/secret.txt"}}, verdict.Deny, true},
 		{"deep in the input", ToolCall{Tool: "X", Input: map[string]any{"a": []any{map[string]any{"b": "secret.txt"}}}}, verdict.Deny, true},
 	} {
-		v, met := guard.Match(c.call)
+		v, met := guard.Match(c.call, shellTool(c.call.Tool))
 		if met != c.met || met && v.Decision != c.want {
 			t.Errorf("%s: Match = %+v, %v, want %v, %v", c.name, v, met, c.want, c.met)
+		}
+	}
+}
+
+// A guard of a tool is asked about what does the same, whatever it is called.
+func TestAbout(t *testing.T) {
+	guard := scope(t, `{"version":1,"guards":[{"tools":["Bash","Read","mcp__git__*"],"pattern":"a"}]}`).Guards[0]
+	for tool, want := range map[string]bool{
+		"Bash": true, "bash": true, "BASH": true, "shell": true, "run_terminal_cmd": true, "Monitor": true,
+		"Read": true, "read_file": true, "view": true, "mcp__git__log": true, "Write": false, "mcp__other__log": false,
+	} {
+		if got := guard.About(tool, shellTool); got != want {
+			t.Errorf("About(%s) = %v", tool, got)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (l *Log) dead(s State) (add []Event, err error) {
 		if err := unix.FcntlFlock(uintptr(l.FD), unix.F_GETLK, &held); err != nil {
 			return nil, err
 		}
-		if held.Type == unix.F_UNLCK {
+		if held.Type != unix.F_WRLCK { // the lock of a reader is nobody's question
 			add = append(add, Event{Event: ApprovalDecided, ID: p.ID, Outcome: unanswered})
 		}
 	}

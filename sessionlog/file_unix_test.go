@@ -50,6 +50,16 @@ func step(name, path string, args []string) error {
 			}
 		}
 		return err
+	case "reads": // holds what one who can only read the file can
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err == nil {
+			err = unix.FcntlFlock(uintptr(fd), unix.F_SETLK, &unix.Flock_t{Type: unix.F_RDLCK, Len: writing - 1})
+		}
+		if err == nil {
+			fmt.Println("holds")
+			bufio.NewReader(os.Stdin).ReadString('\n')
+		}
+		return err
 	case "limited":
 		limit := unix.Rlimit{}
 		if limit.Cur, err = strconv.ParseUint(args[0], 10, 64); err != nil {
@@ -146,6 +156,46 @@ func TestKilled(t *testing.T) {
 }
 
 // A line that was cut short is cut off by the next writer, and nothing else is.
+// A command that can read the log can hold a lock for reading, with which it keeps
+// no question open, and no more than fails one.
+func TestHeldByAReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	l := logAt(t, path)
+	dead := `{"schema":1,"event":"approval/asked","id":"a","toolName":"make"}` + "\n"
+	if err := os.WriteFile(path, []byte(dead), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader := other("reads", path)
+	in, err := reader.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := reader.StdoutPipe()
+	if err == nil {
+		err = reader.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, _ := bufio.NewReader(out).ReadString('\n'); said != "holds\n" {
+		t.Fatalf("the reader says %q", said)
+	}
+	want := dead + `{"schema":1,"event":"approval/decided","id":"a","outcome":"unavailable"}` + "\n"
+	if err := l.Settle(); err != nil || text(t, path) != want {
+		t.Errorf("beside a reader, %v, and the log is %q, want %q", err, text(t, path), want)
+	}
+	if err := l.Asked(Event{ID: "b", ToolName: "make"}); err == nil || text(t, path) != want {
+		t.Errorf("where a reader holds its line a question gave %v, and the log is %q", err, text(t, path))
+	}
+	in.Close()
+	if err := reader.Wait(); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(l.Asked(Event{ID: "b", ToolName: "make"}), l.Decided("rejected")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTorn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	whole := fmt.Sprintf(mode, "read-only") + fmt.Sprintf(asked, "a")

@@ -16,9 +16,7 @@ import (
 // system. It reads what is mounted now; what is mounted later is another matter.
 // The policy is resolved again where there are any.
 func (in *inputs) aliases() error {
-	if !slices.ContainsFunc(in.resolved.Layers(), func(l policy.Layer) bool {
-		return l.Access != policy.ReadWrite && l.Root.Kind != policy.Missing
-	}) {
+	if !slices.ContainsFunc(in.resolved.Restrictions(), func(l policy.Layer) bool { return l.Root.Kind != policy.Missing }) {
 		return nil
 	}
 	text, err := readFile("/proc/self/mountinfo", maxMountinfo)

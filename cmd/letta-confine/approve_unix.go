@@ -31,6 +31,9 @@ func approve(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if _, err := in.answerer(); err != nil { // before another file has its descriptor's number
+		return 0, err
+	}
 	reason := o.justification
 	if o.widen != "" {
 		if _, err := in.widened(); err != nil {

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/approval"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
+	"github.com/letta-confine/letta-confine/policy"
 	"github.com/letta-confine/letta-confine/sessionlog"
 )
 
@@ -30,6 +32,9 @@ func (in *inputs) answerer() (approval.Answerer, error) {
 	case given == tty:
 		return approval.Terminal(in.opts.args, limit), nil
 	case shared:
+		if err == nil {
+			err = socket(fd) // a file would take the question for its text
+		}
 		if err != nil {
 			return nil, fmt.Errorf("--answerer %q: %w", given, err)
 		}
@@ -62,12 +67,29 @@ func (in *inputs) checkAnswerer(file string) error {
 	if err != nil {
 		return fmt.Errorf("--answerer %q: %w", file, err)
 	}
-	for _, name := range []string{file, launch.Interpreter(file)} {
-		if name != "" && in.canChange(canonicalOr(name)) {
+	// An interpreter may be a script itself, up to a depth that is the kernel's.
+	for name, deep := file, 0; name != "" && deep < 8; name, deep = launch.Interpreter(name), deep+1 {
+		links := &linkReader{}
+		path, err := policy.Canonical(absolute(name), links)
+		if err != nil {
+			return fmt.Errorf("--answerer %q: %q: %w", file, name, bare(err))
+		}
+		if slices.ContainsFunc(append(links.read, path), in.canChange) {
 			return withHint(fmt.Errorf("--answerer %q can be changed by the command", name), "keep it outside what the policy makes writable")
 		}
 	}
 	return nil
+}
+
+// linkReader remembers the links that lead to a file, each by its canonical path.
+type linkReader struct {
+	hostfs.FS
+	read []string
+}
+
+func (l *linkReader) Readlink(name string) (string, error) {
+	l.read = append(l.read, name)
+	return l.FS.Readlink(name)
 }
 
 // ask asks for what reason says, and keeps the question and its outcome in the
@@ -116,4 +138,15 @@ func refusal(what string, outcome approval.Outcome, why error) error {
 		return fmt.Errorf("%s: %w", text, why)
 	}
 	return errors.New(text)
+}
+
+func socket(fd int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return errors.New("not a socket")
+	}
+	return nil
 }

@@ -25,8 +25,8 @@ func (in *inputs) check() error {
 		}
 		return withHint(err, "start from a directory the policy lets the command read, or pass --chdir DIR")
 	}
-	for _, l := range in.resolved.Layers() {
-		if root := l.Root; in.opts.missingDenied == "refuse" && root.Kind == policy.Missing && root.Creatable && l.Access != policy.ReadWrite {
+	for _, l := range in.resolved.Restrictions() {
+		if root := l.Root; in.opts.missingDenied == "refuse" && root.Kind == policy.Missing && root.Creatable {
 			return withHint(fmt.Errorf("%s is not there", in.called(root)), "create it first, or pass --missing-denied create")
 		}
 	}
@@ -97,7 +97,7 @@ func (in *inputs) noteRights() {
 }
 
 func (in *inputs) denies() bool {
-	return slices.ContainsFunc(in.resolved.Layers(), func(l policy.Layer) bool { return l.Access == policy.None })
+	return slices.ContainsFunc(in.resolved.Restrictions(), func(l policy.Layer) bool { return l.Access == policy.None })
 }
 
 func (in *inputs) checkVisible(command, file string) error {

@@ -8,7 +8,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -168,5 +171,26 @@ func TestPrompt(t *testing.T) {
 				t.Errorf("stored is %q, want %q", got, c.stored)
 			}
 		})
+	}
+}
+
+// A service starts without HOME: the account's own stores are hidden all the same.
+func TestStoresWithoutHome(t *testing.T) {
+	account, err := user.LookupId(strconv.Itoa(os.Geteuid()))
+	if err != nil || !filepath.IsAbs(account.HomeDir) {
+		t.Fatalf("this account's home: %+v, %v", account, err)
+	}
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("DSH_HOME", "")
+	for _, home := range []string{"", "relative", account.HomeDir} {
+		t.Setenv("HOME", home)
+		var got []string
+		for _, h := range (&inputs{}).stores() {
+			got = append(got, h.Path)
+		}
+		want := []string{account.HomeDir + "/.config/letta-confine", account.HomeDir + "/.dsh/.credentials.yaml", account.HomeDir + "/.dsh/.env"}
+		if !slices.Equal(got, want) {
+			t.Errorf("with HOME=%q the stores are %q, want %q", home, got, want)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -235,6 +236,11 @@ func (in *inputs) hide() error {
 		if err != nil {
 			return fmt.Errorf("%s, %q: %w", h.Why, h.Path, bare(err))
 		}
+		if path != h.Path {
+			if err := in.plantable(h); err != nil {
+				return err
+			}
+		}
 		if !slices.ContainsFunc(in.hidden, func(o hidden) bool { return o.Path == path }) {
 			in.hidden = append(in.hidden, hidden{path, h.Why})
 		}
@@ -256,6 +262,22 @@ func (in *inputs) hide() error {
 	return in.resolve()
 }
 
+// plantable refuses a store behind a symlink that the command could replace: where that
+// is done, the next run hides what the new one leads to, and not the store.
+func (in *inputs) plantable(h hidden) error {
+	links, err := policy.Links(h.Path, hostfs.FS{})
+	if err != nil {
+		return fmt.Errorf("%s, %q: %w", h.Why, h.Path, bare(err))
+	}
+	for _, link := range links {
+		if in.canChange(link) && hostfs.CanReplace(link) {
+			return withHint(fmt.Errorf("%s are reached through %q, a symlink that the command could replace", h.Why, link),
+				"put in its place the directory or file itself, or let the command not write there")
+		}
+	}
+	return nil
+}
+
 // implicit says why a root is in force that nobody listed, or nothing.
 func (in *inputs) implicit(path string) string {
 	for _, h := range in.hidden {
@@ -266,10 +288,28 @@ func (in *inputs) implicit(path string) string {
 	return ""
 }
 
+// accountHome returns the home directory that passwd(5) has for a user, or "".
+func accountHome(passwd []byte, uid int) string {
+	for line := range strings.Lines(string(passwd)) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), ":")
+		if len(fields) == 7 && fields[2] == strconv.Itoa(uid) {
+			return fields[5]
+		}
+	}
+	return ""
+}
+
 // stores are the places of credentials that no command sees.
 func (in *inputs) stores() []hidden {
 	var list []hidden
-	p := placesOf(os.Getenv)
+	p := placesOf(func(name string) string {
+		value := os.Getenv(name)
+		if name == "HOME" && !filepath.IsAbs(value) { // as of a service: whose account it is still counts
+			text, _ := readFile("/etc/passwd", maxStore)
+			return accountHome(text, os.Geteuid())
+		}
+		return value
+	})
 	for _, dir := range p.own {
 		list = append(list, hidden{dir, "letta-confine's credentials"})
 	}

@@ -27,6 +27,9 @@ const (
 // mostDenials bounds what a report and a build's log are told.
 const mostDenials = 50
 
+// mostFailures bounds the lines for which the host's files are looked at.
+const mostFailures = 1000
+
 // known is what is known of denials once the command has ended.
 type known struct {
 	list       []denialJSON
@@ -79,7 +82,11 @@ func (in *inputs) denials(b *backend, status int, said *supervise.Said, l *liste
 		}
 	}
 	if said != nil {
-		for _, c := range denial.Judge(in.resolved, b.name, in.cwd, host{}, denial.Scan(string(said.Text))) {
+		failures := denial.Scan(string(said.Text))
+		if len(failures) > mostFailures { // whoever writes that many is not to be waited for
+			failures, said.More = failures[:mostFailures], true
+		}
+		for _, c := range denial.Judge(in.resolved, b.name, in.cwd, host{}, failures) {
 			add(denialJSON{Path: c.Path, For: string(c.Op), Errno: string(c.Errno), By: byStderr})
 		}
 	}

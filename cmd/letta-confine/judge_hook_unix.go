@@ -276,4 +276,4 @@ var notCarried = []string{
 }
 
 // pathFlags are those whose value may be relative to the hook's directory.
-var pathFlags = []string{"policy", "chdir", "tmpdir"}
+var pathFlags = []string{"policy", "chdir", "tmpdir", "session-log", "audit-log"}

@@ -200,14 +200,17 @@ func (r *ruling) call(about string) (rules.ToolCall, error) {
 			ToolInput map[string]any `json:"tool_input"`
 			Cwd       string         `json:"cwd"`
 		}
-		if err := json.Unmarshal([]byte(about), &read); err == nil && read.ToolName != "" {
+		switch err := json.Unmarshal([]byte(about), &read); {
+		case err == nil && read.ToolName != "":
 			c.Tool, c.Input = read.ToolName, read.ToolInput
 			if filepath.IsAbs(read.Cwd) {
 				c.Cwd = read.Cwd
 			}
 			return c, nil
-		} else if r.tool != "" && err != nil {
+		case err != nil && (r.tool != "" || json.Valid([]byte(about))): // a call of some other tool is no command
 			return c, fmt.Errorf("the tool call: %w", err)
+		case err == nil && r.tool == "":
+			return c, errors.New("the tool call has no tool_name")
 		}
 	}
 	if c.Tool == "" {

@@ -70,10 +70,10 @@ func (s *scoping) guards() []rules.Guard {
 		for _, o := range scope.Guards {
 			list = append(list, func(call rules.ToolCall) (verdict.Verdict, bool) {
 				switch {
-				case !o.About(call.Tool):
+				case !o.About(call.Tool, isShell):
 					return verdict.Verdict{}, false
 				case len(o.Program) == 0:
-					return o.Match(call)
+					return o.Match(call, isShell(call.Tool))
 				}
 				reason := askProgram(o, call)
 				return o.Object(reason), reason != ""
@@ -82,6 +82,9 @@ func (s *scoping) guards() []rules.Guard {
 	}
 	return list
 }
+
+// guardPath is where a guard's program finds others.
+const guardPath = "PATH=/usr/local/bin:/usr/bin:/bin"
 
 // maxReason bounds what a guard's program may say, and shownReason what is shown of it.
 const (
@@ -92,7 +95,8 @@ const (
 // askProgram runs a guard's program with the call on its standard input, and returns
 // its objection: what it says, or that it does not do what a guard should. Silence
 // with status 0 is the only answer that is none. It gets no variable that could hold
-// a secret.
+// a secret, and a PATH of our own: the caller's may name places that a confined
+// command has written to.
 func askProgram(o rules.Objector, call rules.ToolCall) string {
 	input, err := json.Marshal(map[string]any{"tool_name": call.Tool, "tool_input": call.Input, "cwd": call.Cwd})
 	if err != nil {
@@ -101,7 +105,7 @@ func askProgram(o rules.Objector, call rules.ToolCall) string {
 	ctx, cancel := context.WithTimeout(context.Background(), o.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, o.Program[0], o.Program[1:]...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8"}
+	cmd.Env = []string{guardPath, "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8"}
 	cmd.WaitDelay = time.Second
 	probe.OwnGroup(cmd)
 	said := &limited{left: maxReason, full: cancel}

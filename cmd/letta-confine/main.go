@@ -60,13 +60,15 @@ func run(args []string) (status int) {
 			}
 		}
 	}()
+	// Before the stages, too: whoever starts one by its path brings the plan.
+	if err := refuseSetID(); err != nil {
+		setSpeech(args)
+		return fail(err)
+	}
 	if status, ok := stage(args); ok {
 		return status
 	}
 	setSpeech(args)
-	if err := refuseSetID(); err != nil {
-		return fail(err)
-	}
 	status, err := dispatch(args)
 	switch {
 	case errors.Is(err, flagset.ErrHelp):

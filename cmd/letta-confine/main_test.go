@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 // lean is what the Makefile links into the launcher besides.
-const lean = "runtime.godebugDefault=memprofilerate=0,profstackdepth=0"
+const lean = "runtime.godebugDefault=profstackdepth=0"
 
 // built builds the program and its companion once, and returns the directory that
 // holds them.

@@ -45,12 +45,33 @@ func (in *inputs) keepSession() error {
 	if err := in.outOfReach(sessionFlag, in.opts.sessionLog); err != nil {
 		return err
 	}
+	if in.mode == danger {
+		if err := in.outOfWorkspace(); err != nil {
+			return err
+		}
+	}
 	fd, _, err := in.openSession(unix.O_RDWR | unix.O_APPEND | unix.O_CREAT)
 	if err != nil {
 		return in.sessionError(err)
 	}
 	in.kept = &sessionlog.Log{FD: fd}
 	return in.sessionError(in.kept.Settle())
+}
+
+// outOfWorkspace refuses a log that a run in the mode workspace-write could have
+// written, in a run that nothing keeps from it: what says that may be forged.
+func (in *inputs) outOfWorkspace() error {
+	narrow := *in
+	narrow.implied = nil
+	var p policy.Policy
+	if narrow.workspace(&p) != nil {
+		return nil // there is no such run from here
+	}
+	var err error
+	if narrow.resolved, err = in.resolveOf(p); err != nil {
+		return err
+	}
+	return narrow.outOfReach(sessionFlag, in.opts.sessionLog)
 }
 
 // openSession opens the log. A file is refused where it is none of the caller's

@@ -31,6 +31,14 @@ func (o *options) widening([]string) (status int, err error) {
 		return 0, in.printPolicy()
 	}
 	wide, err := in.widened()
+	// The answerer is looked at before the narrow run has its descriptors, and before
+	// a file that the launcher opens has the number of one that is not there.
+	if err == nil {
+		_, err = in.answerer()
+	}
+	if err == nil {
+		_, err = wide.answerer()
+	}
 	if err == nil && o.widenOnDenial {
 		return in.afterDenial(wide, began)
 	}
@@ -98,7 +106,8 @@ func (in *inputs) second(first *inputs, rep *report) (status int, err error) {
 
 // mayWiden asks whether the command may run as wide says; nil is a yes.
 func (in *inputs) mayWiden(wide *inputs, rep *report) error {
-	// In reach of the wider run an answerer could be changed for the next one.
+	// In reach of the wider run an answerer could be changed for the next one. What
+	// leads to it may have changed since.
 	if _, err := wide.answerer(); err != nil {
 		return err
 	}

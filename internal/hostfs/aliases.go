@@ -10,8 +10,8 @@ import "github.com/letta-confine/letta-confine/policy"
 // mounts are those of now; what is mounted later is another matter.
 func AddAliases(p *policy.Policy, r policy.Resolved, mounts []Mount) (rootOf map[string]string, err error) {
 	rootOf = make(map[string]string)
-	for _, l := range r.Layers() {
-		if l.Access == policy.ReadWrite || l.Root.Kind == policy.Missing {
+	for _, l := range r.Restrictions() {
+		if l.Root.Kind == policy.Missing {
 			continue
 		}
 		for _, path := range Aliases(l.Root.Path, mounts) {

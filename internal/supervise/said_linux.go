@@ -62,7 +62,8 @@ func (s *Said) finish() {
 func (s *Said) copy() {
 	defer close(s.done)
 	buf := make([]byte, 64<<10)
-	for {
+	left := -1 // what is still to be copied, once the command has ended
+	for left != 0 {
 		fds := []unix.PollFd{{Fd: int32(s.from), Events: unix.POLLIN}, {Fd: int32(s.stop), Events: unix.POLLIN}}
 		if _, err := unix.Poll(fds, -1); err != nil {
 			if err == unix.EINTR {
@@ -73,12 +74,25 @@ func (s *Said) copy() {
 		if fds[0].Revents&unix.POLLIN == 0 {
 			return // the writers or the command are gone
 		}
-		n, err := unix.Read(s.from, buf)
+		if left < 0 && fds[1].Revents != 0 {
+			// More than this is from what the command left behind, and may have no end.
+			if left, _ = unix.IoctlGetInt(s.from, unix.TIOCINQ); left <= 0 {
+				return
+			}
+		}
+		size := len(buf)
+		if left > 0 {
+			size = min(size, left)
+		}
+		n, err := unix.Read(s.from, buf[:size])
 		if err == unix.EINTR {
 			continue
 		}
 		if n <= 0 {
 			return
+		}
+		if left > 0 {
+			left -= n
 		}
 		s.keep(buf[:n])
 		for rest := buf[:n]; len(rest) > 0; {
