@@ -22,22 +22,6 @@ import (
 	"github.com/letta-confine/letta-confine/shell/readonly"
 )
 
-// printed runs the launcher, and returns what it said on standard output; its status
-// is part of the answer.
-func printed(t *testing.T, dir, stdin string, env []string, status int, args ...string) string {
-	t.Helper()
-	run := exec.Command(launcher(t), args...)
-	run.Dir, run.Stdin = dir, strings.NewReader(stdin)
-	run.Env = append(os.Environ(), env...)
-	var stderr strings.Builder
-	run.Stderr = &stderr
-	out, err := run.Output()
-	if _, ended := errors.AsType[*exec.ExitError](err); (err != nil && !ended) || run.ProcessState.ExitCode() != status {
-		t.Fatalf("%q: %v, want the status %d\n%s", args, err, status, &stderr)
-	}
-	return string(out)
-}
-
 func TestProbeMeetsTheSchema(t *testing.T) {
 	need(t, "bwrap")
 	need(t, "landlock")

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"os/exec"
 	"reflect"
 	"slices"
 	"strings"
