@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
-	"os/exec"
 	"reflect"
 	"slices"
 	"strings"
