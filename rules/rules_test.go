@@ -196,8 +196,12 @@ func TestJudge(t *testing.T) {
 // mode allows.
 func TestCommandThatCannotBeTold(t *testing.T) {
 	for _, input := range []map[string]any{
-		{"command": "ls", "cmd": "rm x"}, {"command": []any{"rm", 1.0}}, {"script": "rm x"}, nil,
-		{"command": "r''m .e''nv\x00"}, {"command": "r''m .e''nv '"},
+		{"command": "ls", "cmd": "rm x"},
+		{"command": []any{"rm", 1.0}},
+		{"script": "rm x"},
+		nil,
+		{"command": "r''m .e''nv\x00"},
+		{"command": "r''m .e''nv '"},
 	} {
 		for _, rule := range []string{"Bash(rm:*)", "Read(.env)", "Edit(.env)"} {
 			s := set(t, Deny, rule)
