@@ -130,13 +130,21 @@ func (l *Log) dead(s State) (add []Event, err error) {
 	return add, nil
 }
 
+// reserved is what only outcomes may use of a log, in bytes: a question that is
+// written down can always be closed. It is enough for a thousand open ones.
+const reserved = 256 << 10
+
 // append writes one event with one write, at the end, which is at.
 func (l *Log) append(e Event, at int64) (int64, error) {
 	line, err := e.Line()
 	if err != nil {
 		return 0, err
 	}
-	if at+int64(len(line)) > MaxFile {
+	room := int64(MaxFile)
+	if e.Event != ApprovalDecided {
+		room -= reserved
+	}
+	if at+int64(len(line)) > room {
 		return 0, unix.EFBIG // or nobody could read it any more
 	}
 	if e.Event == ApprovalAsked {

@@ -241,16 +241,23 @@ func TestFull(t *testing.T) {
 	t.Error("no room is enough")
 }
 
-// A log that would be too large to read is not written.
+// A log that would be too large to read is not written, and what was asked before is
+// still decided.
 func TestTooLarge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	line := fmt.Sprintf(mode, "read-only")
-	if err := os.WriteFile(path, []byte(strings.Repeat(line, MaxFile/len(line))), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Repeat(line, (MaxFile-reserved-200)/len(line))), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	l := logAt(t, path)
-	if err := l.Asked(Event{ID: "a", ToolName: "make"}); !errors.Is(err, unix.EFBIG) {
-		t.Errorf("a log at its limit: %v", err)
+	if err := l.Asked(Event{ID: "a", ToolName: "make"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := logAt(t, path).Asked(Event{ID: "b", ToolName: strings.Repeat("x", 300)}); !errors.Is(err, unix.EFBIG) {
+		t.Errorf("a question in a log at its limit: %v", err)
+	}
+	if err := l.Decided("rejected"); err != nil {
+		t.Errorf("an outcome in a log at its limit: %v", err)
 	}
 	if s, err := l.Read(); err != nil || s.Mode != "read-only" || len(s.Open) > 0 {
 		t.Errorf("the log says %+v, %v", s, err)
