@@ -144,13 +144,16 @@ func (s *subject) meetsShell(r Rule) match {
 		if s.tool == "Bash" && (r.shell.prefix && len(r.shell.commands) == 0 || s.text == "" && len(r.shell.commands) == 0) {
 			return yes
 		}
+		if s.tool == "Bash" {
+			return possible // what it runs cannot be told
+		}
 		return no
 	}
 	if s.err != nil {
 		if r.shell.mentions(s.text) {
 			return yes
 		}
-		return no
+		return possible
 	}
 	best := no
 	s.script.Each(func(c shell.Command) { best = max(best, r.shell.denies(c)) })
@@ -170,6 +173,9 @@ func (s *subject) meetsShell(r Rule) match {
 func (s *subject) meetsPath(r Rule, tool string, named bool) match {
 	if s.isShell {
 		return s.meetsShellPath(r, tool)
+	}
+	if s.tool == "Bash" {
+		return possible
 	}
 	covered := named || tool == "Read" && reads(s.tool) || (tool == "Edit" || tool == "Write") && writes(s.tool)
 	if !covered {
@@ -197,7 +203,7 @@ func wildcardsMeet(r Rule, p string) bool { return r.Payload == p }
 // for reading and for writing.
 func (s *subject) meetsShellPath(r Rule, tool string) match {
 	if s.err != nil {
-		return no
+		return possible
 	}
 	met := func(paths []string) bool {
 		return slices.ContainsFunc(paths, func(p string) bool { return s.matchPath(r, p, s.call.Cwd, true) })

@@ -174,6 +174,7 @@ func TestJudge(t *testing.T) {
 		{"an array of paths", Deny, "Read(.env)", ToolCall{Tool: "read_many_files", Input: map[string]any{"paths": []any{"a", ".env"}}, Cwd: project}, verdict.Deny},
 		{"an escalation is not allowed", Allow, "Bash(make:*)", ToolCall{Tool: "shell", Input: map[string]any{"command": []any{"make"}, "sandbox_permissions": "require_escalated"}, Cwd: project}, verdict.Ask},
 		{"a command as a list", Deny, "Bash(rm:*)", ToolCall{Tool: "shell", Input: map[string]any{"command": []any{"bash", "-lc", "rm x"}}, Cwd: project}, verdict.Deny},
+		{"two commands in one call", Allow, "Bash(ls:*)", ToolCall{Tool: "shell", Input: map[string]any{"command": "ls", "cmd": "rm x"}, Cwd: project}, verdict.Ask},
 		{"a write with a rule for it", Allow, "Edit(out/**)", bash("echo x > out/a"), verdict.Allow},
 		{"an allow rule lets commands read", Allow, "Read(//opt/docs/**)", bash("head -3 /opt/docs/a"), verdict.Allow},
 		{"and no more than it says", Allow, "Read(//opt/docs/**)", bash("head -3 /opt/docs/../a"), verdict.Ask},
@@ -188,6 +189,29 @@ func TestJudge(t *testing.T) {
 				t.Errorf("%s %s: %v is %v (%s), want %v", tt.list, tt.rule, tt.call.Input, got.Decision, got.Reason, tt.want)
 			}
 		})
+	}
+}
+
+// A shell call whose command cannot be told is no way past a deny rule, whatever the
+// mode allows.
+func TestCommandThatCannotBeTold(t *testing.T) {
+	for _, input := range []map[string]any{
+		{"command": "ls", "cmd": "rm x"},
+		{"command": []any{"rm", 1.0}},
+		{"script": "rm x"},
+		nil,
+		{"command": "r''m .e''nv\x00"},
+		{"command": "r''m .e''nv '"},
+	} {
+		for _, rule := range []string{"Bash(rm:*)", "Read(.env)", "Edit(.env)"} {
+			s := set(t, Deny, rule)
+			if err := s.SetMode("unrestricted"); err != nil {
+				t.Fatal(err)
+			}
+			if got := Judge(ToolCall{Tool: "Bash", Input: input, Cwd: project}, s, nil); got.Decision == verdict.Allow {
+				t.Errorf("%s, %v: %+v, want no allow", rule, input, got.Verdict)
+			}
+		}
 	}
 }
 

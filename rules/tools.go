@@ -68,6 +68,9 @@ func (c ToolCall) command() (text string, ok bool) {
 	if tool != "Bash" && tool != "Monitor" {
 		return "", false
 	}
+	if c.Input["command"] != nil && c.Input["cmd"] != nil {
+		return "", false // which of the two runs is the harness's secret
+	}
 	for _, key := range []string{"command", "cmd"} {
 		switch value := c.Input[key].(type) {
 		case string:
