@@ -2,19 +2,13 @@
 
 package main
 
-import "os"
-
 // planElsewhere hands over to the companion what no other plan needs. It speaks for
 // this program there.
 func (o *options) planElsewhere(args []string) (done bool, err error) {
 	if o.checkPlan == "" && !o.execArgv {
 		return false, nil
 	}
-	self, err := os.Executable()
-	if err == nil {
-		err = handOver(self, "plan", args)
-	}
-	return true, err
+	return true, speak("plan", args)
 }
 
 // What the companion alone has; nothing here comes to it.
