@@ -210,6 +210,9 @@ func see(limit time.Duration, dir, program string, args ...string) (Seen, error)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%w for %v", ErrTimeout, limit)
 	}
+	if err != nil && stderr.Len() == 0 {
+		return nil, err // it did not start, or had no word to say
+	}
 	if err != nil {
 		first, rest, _ := strings.Cut(strings.TrimPrefix(stderr.String(), "letta-confine: error: "), "\n")
 		hint, _, _ := strings.Cut(strings.TrimPrefix(rest, "letta-confine: hint: "), "\n")

@@ -27,6 +27,14 @@ func TestProbeHints(t *testing.T) {
 			t.Errorf("%s: the code %q with the hint %q, want %q in it", c.code, c.got, c.hint, c.fix)
 		}
 	}
+	for want, gaps := range map[string][]string{
+		"": {"metadata"}, "a newer kernel closes gaps: unix-sockets from ABI 9": {"names", "unix-sockets"},
+		"a newer kernel closes gaps: truncate from Linux 6.2 (ABI 3), unix-sockets from ABI 9": {"unix-sockets", "truncate"},
+	} {
+		if got := newerKernel(gaps); got != want {
+			t.Errorf("the hint of gaps %q is %q, want %q", gaps, got, want)
+		}
+	}
 	if code := landlockCode(errors.New("another")); code != "landlock-failed" {
 		t.Errorf("another error has the code %q", code)
 	}

@@ -95,7 +95,10 @@ func (p *probed) answers(m mechanism, o *options, policies []asked) {
 		p.Usable = h.Enforcement == "full" || h.Enforcement == "partial"
 		p.Enforcement, p.Gaps, p.OverDenials = h.Enforcement, h.Gaps, h.OverDenials
 		if !p.Usable {
-			p.Code, p.Reason, p.Hint = "policy-refused", h.Refused, ""
+			p.Code, p.Reason, p.Hint = "policy-refused", h.Refused, hintOf(err)
+			if err == nil {
+				p.Hint = "ask about a policy that restricts something, as with --mode workspace-write"
+			}
 		}
 	}
 }

@@ -155,11 +155,24 @@ func (p probed) promises(m mechanism, o *options) probed {
 	}
 	e := planEvent(&made)
 	p.Usable, p.Enforcement, p.Gaps, p.OverDenials = true, e.Enforcement, e.Gaps, e.OverDenials
-	if m.name == "landlock" && (slices.Contains(p.Gaps, "truncate") || slices.Contains(p.Gaps, "unix-sockets")) {
-		p.Code = fmt.Sprintf("landlock-abi-%d", p.ABI)
-		p.Hint = "a newer kernel closes gaps: truncate from Linux 6.2 (ABI 3), unix-sockets from ABI 9"
+	if hint := newerKernel(p.Gaps); m.name == "landlock" && hint != "" {
+		p.Code, p.Hint = fmt.Sprintf("landlock-abi-%d", p.ABI), hint
 	}
 	return p
+}
+
+// newerKernel says what a newer Landlock would close, or "".
+func newerKernel(gaps []string) string {
+	var closed []string
+	for _, g := range [][2]string{{"truncate", "from Linux 6.2 (ABI 3)"}, {"unix-sockets", "from ABI 9"}} {
+		if slices.Contains(gaps, g[0]) {
+			closed = append(closed, g[0]+" "+g[1])
+		}
+	}
+	if closed == nil {
+		return ""
+	}
+	return "a newer kernel closes gaps: " + strings.Join(closed, ", ")
 }
 
 func (p probed) unusable(code string, err error) probed {
@@ -175,6 +188,9 @@ func (p probed) failed(m mechanism, self string, o *options, r probe.Result) pro
 	code, hint := m.name+"-failed", r.Hint
 	if w := m.why(p, self, o, r); w.Code != "" {
 		code, hint, p.Cause = w.Code, w.Hint, w.Cause
+	}
+	if hint == "" && m.name == "bwrap" && r.Err != nil {
+		hint = fmt.Sprintf("see what it says by itself: %q --ro-bind / / --dev /dev true", p.Program)
 	}
 	p = p.unusable(code, errors.New(r.Step+": "+r.Reason))
 	p.Hint = hint
