@@ -166,12 +166,12 @@ func (in *inputs) logs(rs *landlock.Ruleset, abi int) error {
 func landlockError(err error) error {
 	switch {
 	case errors.Is(err, unix.ENOSYS):
-		return withHint(landlock.ErrABI, "Linux 5.13 and later can have it")
+		return withHint(landlock.ErrABI, "use Linux 5.13 or later, built with CONFIG_SECURITY_LANDLOCK=y; in a container, let its seccomp profile allow the landlock_* system calls")
 	case errors.Is(err, unix.EOPNOTSUPP):
 		//lint:ignore ST1005 Landlock is a name
-		return withHint(errors.New("Landlock was not enabled at boot"), "add landlock to the kernel's lsm= argument")
+		return withHint(errors.New("Landlock was not enabled at boot"), "add landlock to the list lsm= on the kernel's command line, and boot again")
 	case errors.Is(err, unix.EPERM):
-		return withHint(errors.New("a seccomp filter forbids Landlock"), "let the container's seccomp profile allow the landlock_* system calls")
+		return withHint(errors.New("a seccomp filter forbids Landlock"), "let the container's seccomp profile allow the landlock_* system calls: docker run --security-opt seccomp=PROFILE")
 	}
 	return err
 }

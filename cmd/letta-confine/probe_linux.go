@@ -43,7 +43,7 @@ func bwrapCode(err error) string {
 func bwrapError(err error) error {
 	switch {
 	case errors.Is(err, bwrap.ErrMissing):
-		return withHint(err, "install the package bubblewrap")
+		return withHint(err, "install the package bubblewrap: apt-get install bubblewrap, dnf install bubblewrap or apk add bubblewrap")
 	case errors.Is(err, bwrap.ErrUntrusted):
 		return withHint(err, "chown root it and the directories above it, and chmod go-w them")
 	}
