@@ -113,6 +113,9 @@ func TestForbidden(t *testing.T) {
 		if !Forbidden(name) {
 			t.Errorf("a .env file may set %s", name)
 		}
+		if _, err := ParseEnv([]byte("A=b\n" + name + "=/x\n")); err == nil {
+			t.Errorf("a .env file that sets %s is read", name)
+		}
 	}
 	for _, name := range []string{"GITHUB_TOKEN", "GIT_TOKEN", "OPENAI_API_KEY", "LETTA_API_KEY", "DATABASE_URL", "NODE_ENV", "NODE_AUTH_TOKEN", "CARGO_REGISTRY_TOKEN", "PGPASSWORD", "ENVIRONMENT", "PROXY_PASSWORD"} {
 		if Forbidden(name) {

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -134,6 +135,40 @@ func TestTerminalIsShared(t *testing.T) {
 			p.types("no\r")
 			p.waits("was rejected")
 			p.waits("status 1")
+		}
+	})
+}
+
+// TestSomebodyElsesFiles: a log, a store and a .env file that another user owns, who
+// could have said there what is wanted, are none.
+func TestSomebodyElsesFiles(t *testing.T) {
+	eachOn(t, "landlock", func(t *testing.T, b box) {
+		for _, c := range []struct{ file, ref, says string }{
+			{"out/log", "REF_0", `out/log": it is another user's`},
+			{"home/.config/letta-confine/credentials.yaml", "REF_1", `credentials.yaml": its file belongs to uid 12345`},
+			{"home/.dsh", "REF_2", `.credentials.yaml": its folder belongs to uid 12345`},
+			{"work/.env", "REF_3", `.env": it belongs to uid 12345`},
+		} {
+			p := plant(t, b)
+			p.Write("out/log", "")
+			run := func() testenv.Result {
+				cmd := b.asking(t, p.Tree, append(modeFlags(p.Tree), "--credential", "X="+c.ref), "printenv", "X")
+				cmd.Env = append(cmd.Env, p.env...)
+				return cmd.Run(t)
+			}
+			if res := run(); res.Status != 0 || !strings.Contains(res.Stdout, "pl4nted") {
+				t.Errorf("control: with %s its own the run gave %+v", c.file, res)
+			}
+			info, err := os.Stat(p.Path(c.file))
+			if err == nil {
+				err = errors.Join(os.Chown(p.Path(c.file), 12345, -1), os.Chmod(p.Path(c.file), info.Mode()|0o055))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res := run(); res.Status != 125 || res.Stdout != "" || !strings.Contains(res.Stderr, c.says) {
+				t.Errorf("with another's %s the run gave %+v, want 125 and %q", c.file, res, c.says)
+			}
 		}
 	})
 }

@@ -73,6 +73,7 @@ func deniedBy(status int) string {
 func (in *inputs) denials(b *backend, status int, said *supervise.Said, l *listener) known {
 	k := known{verdict: deniedBy(status)}
 	add := func(d denialJSON) {
+		d.Path = in.withoutSecrets(d.Path)
 		if len(k.list) == mostDenials || slices.Contains(k.list, d) {
 			return
 		}
@@ -103,6 +104,20 @@ func (in *inputs) denials(b *backend, status int, said *supervise.Said, l *liste
 		l.log.Close()
 	}
 	return k
+}
+
+// shortestSecret is the length from which a value is looked for in what is told: where
+// a shorter one is left out, that alone would tell it.
+const shortestSecret = 6
+
+// withoutSecrets is a path that the command chose, without the values that it got.
+func (in *inputs) withoutSecrets(path string) string {
+	for _, s := range in.secrets {
+		if len(s.value) >= shortestSecret {
+			path = strings.ReplaceAll(path, s.value, "["+s.Name+"]")
+		}
+	}
+	return path
 }
 
 // operation is what somebody wanted who lacked these rights. The kernel names the

@@ -331,10 +331,10 @@ func parse(args []string, more ...flag) (*options, error) {
 
 // parseRun is parseCommand where --print-policy needs no command.
 func parseRun(args []string) (*options, error) {
-	if o, err := parse(args); err != nil || (o.printPolicy && len(o.args) == 0) {
-		return o, err
+	o, err := parse(args)
+	if err == nil && (!o.printPolicy || len(o.args) > 0) {
+		o, err = parseCommand(args)
 	}
-	o, err := parseCommand(args)
 	switch {
 	case err != nil:
 		return nil, err

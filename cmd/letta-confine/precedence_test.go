@@ -36,6 +36,9 @@ func TestPrecedence(t *testing.T) {
 		{"roots and no mode", []string{"--deny", "/nowhere"}, in("", ""), danger, "", ask},
 		{"roots, and a variable that says nothing", []string{"--mode", "env", "--deny", "/nowhere"}, in("", ""), "", workspaceWrite, ask},
 		{"roots and the workspace", []string{"--deny", "/nowhere", "--workspace", "/usr/bin"}, in("", ""), "", workspaceWrite, ask},
+		{"a profile and no mode", []string{"--profile", "cross-agent"}, in("", ""), danger, "", ask},
+		{"a profile and the workspace", []string{"--profile", "cross-agent", "--workspace", "/usr/bin"}, in("", ""), "", workspaceWrite, ask},
+		{"the workspace's own profile", []string{"--profile", "workspace", "--workspace", "/usr/bin"}, in("", ""), "", "", ask},
 		{"roots, and a session's mode", []string{"--deny", "/nowhere"}, in(readOnly, ""), "", readOnly, ask},
 
 		{"the session says never", nil, in("", never), "", workspaceWrite, never},

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // documentedOnly are words of the usage that look like flags and are none.
@@ -115,6 +116,18 @@ func TestParseTakesEveryFlag(t *testing.T) {
 				t.Errorf("parse(%q) leaves %q, want %q", words, o.args, want)
 			}
 		}
+	}
+}
+
+// What the help says of a default is the default.
+func TestAnswerTimeout(t *testing.T) {
+	for want, words := range map[time.Duration][]string{5 * time.Minute: nil, 9 * time.Second: {"--answer-timeout", "9s"}} {
+		if o, err := parse(words); err != nil || o.answerTimeout != want {
+			t.Errorf("parse(%q) gives an answerer %v, %v, want %v", words, o.answerTimeout, err, want)
+		}
+	}
+	if !strings.Contains(usage, "--answer-timeout 5m ") {
+		t.Error("the help says another --answer-timeout")
 	}
 }
 
