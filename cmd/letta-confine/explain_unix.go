@@ -44,6 +44,9 @@ func explain(args []string) (int, error) {
 	if err := o.checkExplain(); err != nil {
 		return 0, err
 	}
+	if err := o.checkWidening(); err != nil {
+		return 0, err
+	}
 	if o.self {
 		return 0, o.explainSelf()
 	}

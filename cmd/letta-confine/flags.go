@@ -335,17 +335,26 @@ func parseRun(args []string) (*options, error) {
 	if err == nil && (!o.printPolicy || len(o.args) > 0) {
 		o, err = parseCommand(args)
 	}
-	switch {
-	case err != nil:
+	if err == nil {
+		err = o.checkWidening()
+	}
+	if err != nil {
 		return nil, err
-	case (o.widen == "") != (o.justification == ""):
-		return nil, usageError("--widen and --justification go together")
-	case o.widenOnDenial && o.widen == "":
-		return nil, usageError("--widen-on-denial needs --widen and --justification")
-	case o.widenOnDenial && o.exec:
-		return nil, usageError("--exec leaves nobody to see a denial, which --widen-on-denial needs")
 	}
 	return o, nil
+}
+
+// checkWidening refuses half of a widening.
+func (o *options) checkWidening() error {
+	switch {
+	case (o.widen == "") != (o.justification == ""):
+		return usageError("--widen and --justification go together")
+	case o.widenOnDenial && o.widen == "":
+		return usageError("--widen-on-denial needs --widen and --justification")
+	case o.widenOnDenial && o.exec:
+		return usageError("--exec leaves nobody to see a denial, which --widen-on-denial needs")
+	}
+	return nil
 }
 
 // parseCommand is parse for the faces that run a command.

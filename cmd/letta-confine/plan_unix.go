@@ -72,6 +72,9 @@ func plan(args []string) (int, error) {
 	if err := o.checkArgs(); err != nil {
 		return 0, err
 	}
+	if err := o.checkWidening(); err != nil {
+		return 0, err
+	}
 	start, _ := getcwd() // with --chdir it may be gone
 	in, err := o.gatherPlan()
 	if err != nil {
