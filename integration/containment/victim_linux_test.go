@@ -129,7 +129,9 @@ func ownQueue(pid int) error {
 // release removes what would outlive the process.
 func (v *victim) release() {
 	unix.SysvShmCtl(v.SHM, unix.IPC_RMID, nil)
-	unix.KeyctlInt(unix.KEYCTL_INVALIDATE, v.Key, 0, 0, 0)
+	// Not KEYCTL_INVALIDATE: the kernel takes the link off the keyring then, and keeps
+	// its four bytes in the user's quota, until after some 5,000 no key can be made.
+	unix.KeyctlInt(unix.KEYCTL_UNLINK, v.Key, unix.KEY_SPEC_USER_KEYRING, 0, 0)
 	os.Remove(fmt.Sprintf("/dev/shm/confine-%d", v.PID))
 	unlinkQueue(v.PID)
 }
