@@ -225,7 +225,10 @@ func (m *mangler) line() []string {
 		}
 		word := "--" + f.name
 		if m.rng.IntN(20) == 0 {
-			word = strings.ReplaceAll(m.mangle(word), "\x00", "x")
+			// Behind a "--" the value would be a command with a status of its own.
+			if mangled := strings.ReplaceAll(m.mangle(word), "\x00", "x"); mangled != "--" {
+				word = mangled
+			}
 		}
 		switch {
 		case f.bool && m.rng.IntN(4) > 0:
