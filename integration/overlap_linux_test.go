@@ -306,3 +306,29 @@ func TestStartAtAnEnd(t *testing.T) {
 		}
 	})
 }
+
+// TestLockedRoot: a run that ends locks a directory before it removes it, and on a
+// busy host may keep it for long. A start waits for that, but not without end.
+func TestLockedRoot(t *testing.T) {
+	eachOn(t, "bwrap", func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		root := tr.Path("work/there")
+		tr.Mkdir("work/there")
+		dir, err := os.Open(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dir.Close()
+		if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		if res := b.run(t, tr, flags{"--deny", root}, "true"); res.Status != 125 ||
+			res.Stderr != fmt.Sprintf("letta-confine: error: root %q: another process keeps it locked\nletta-confine: hint: lslocks names the process\n", root) {
+			t.Errorf("with a lock that stays the run gave %+v", res)
+		}
+		time.AfterFunc(500*time.Millisecond, func() { unix.Flock(int(dir.Fd()), unix.LOCK_UN) })
+		if res := b.run(t, tr, flags{"--deny", root}, "true"); res.Status != 0 || res.Stderr != "" {
+			t.Errorf("with a lock that goes the run gave %+v", res)
+		}
+	})
+}

@@ -33,6 +33,10 @@ type made struct {
 // errRemoved says that a mount point that was there is not there any more.
 var errRemoved = errors.New("it was removed or replaced while the sandbox was set up")
 
+// errLocked says that somebody has an exclusive lock on a mount point: a run that
+// ends and is about to remove it, for a moment, or anybody who may read it.
+var errLocked = withHint(errors.New("another process keeps it locked"), "lslocks names the process")
+
 // lock takes a shared lock on every directory that is masked or bound read-only,
 // held by the supervisor while it runs. A run that finds one of them in use leaves it. The directory must
 // still be what it was when the lock is had, or another run has just removed it.
@@ -53,7 +57,7 @@ func (m *made) lock(checks []bwrap.Check) error {
 		if err := unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB); err != nil && err != unix.EWOULDBLOCK {
 			continue // a file system without locks: no run that locks can have made it
 		} else if err == unix.EWOULDBLOCK {
-			return fmt.Errorf("root %q: %w", c.Path, errRemoved)
+			return fmt.Errorf("root %q: %w", c.Path, errLocked)
 		}
 		if info, err := (hostfs.FS{}).Lstat(c.Path); err != nil || info.ID != c.ID {
 			return fmt.Errorf("root %q: %w", c.Path, errRemoved)

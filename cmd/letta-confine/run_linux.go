@@ -153,7 +153,8 @@ func (in *inputs) superviseLandlock(rep *report, b *backend, made []string) (int
 }
 
 // prepare makes the mount points that the plan needs and takes the locks. When
-// another run has just removed one that was there a moment ago, it begins anew.
+// another run is about to remove one, or has just removed one that was there a
+// moment ago, it begins anew.
 func (in *inputs) prepare(b *backend, made *made) error {
 	for try := 0; ; try++ {
 		paths, err := in.create(b.plan.Create)
@@ -167,7 +168,7 @@ func (in *inputs) prepare(b *backend, made *made) error {
 		if err == nil && len(b.plan.Create) == 0 {
 			return nil
 		}
-		again := err == nil || errors.Is(err, errRemoved) || errors.Is(err, unix.ENOENT)
+		again := err == nil || errors.Is(err, errRemoved) || errors.Is(err, errLocked) || errors.Is(err, unix.ENOENT)
 		if !again || try == prepareTries {
 			if err == nil {
 				err = fmt.Errorf("%s is not there, and was removed again", in.called(b.plan.Create[0]))
@@ -175,7 +176,7 @@ func (in *inputs) prepare(b *backend, made *made) error {
 			return err
 		}
 		made.unlock()
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Duration(1+try) * time.Millisecond)
 		if err := in.resolve(); err != nil {
 			return err
 		}
@@ -186,9 +187,10 @@ func (in *inputs) prepare(b *backend, made *made) error {
 	}
 }
 
-// prepareTries is how often prepare begins anew. A run that ends removes what it
-// made once.
-const prepareTries = 50
+// prepareTries is how often prepare begins anew, a millisecond later than the time
+// before: some five seconds. A run that ends removes what it made once, but on a
+// busy host the scheduler, the disk or the end of a mount can stop it half way.
+const prepareTries = 100
 
 // execBwrap replaces the launcher by bubblewrap; the stage inside writes what a
 // supervisor would.
