@@ -5,9 +5,10 @@ VERSION   ?=
 export CGO_ENABLED = 0
 export GOFLAGS     = -trimpath
 
-# No profiles: the runtime would take the first sample, and make room for more, at
-# every start of every command (docs/decisions/0030-launch-path.md).
-LEAN = -X runtime.godebugDefault=profstackdepth=0
+# No profiles, and nobody who watches how many processors there are: the runtime would
+# take the first sample, make room for more, and start a goroutine, at every start of
+# every command (docs/decisions/0030-launch-path.md).
+LEAN = -X runtime.godebugDefault=profstackdepth=0,updatemaxprocs=0
 
 .PHONY: build setup test check lint integration containment hosts workloads fuzz golden bench demo repro cross ci
 

@@ -29,8 +29,19 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// lean is what the Makefile links into the launcher besides.
-const lean = "runtime.godebugDefault=profstackdepth=0"
+// lean returns what the Makefile links into the launcher besides.
+func lean() (string, error) {
+	text, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		return "", err
+	}
+	_, rest, ok := strings.Cut(string(text), "\nLEAN = ")
+	if !ok {
+		return "", errors.New("the Makefile has no LEAN")
+	}
+	flags, _, _ := strings.Cut(rest, "\n")
+	return flags, nil
+}
 
 // built builds the program and its companion once, and returns the directory that
 // holds them.
@@ -43,8 +54,12 @@ var built = sync.OnceValues(func() (string, error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return dir, err
 	}
+	lean, err := lean()
+	if err != nil {
+		return dir, err
+	}
 	for program, tags := range map[string]string{"letta-confine": "launcher", "letta-confine-check": ""} {
-		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", tags, "-ldflags", "-s -w -X "+lean, "-o", filepath.Join(dir, program), ".")
+		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", tags, "-ldflags", "-s -w "+lean, "-o", filepath.Join(dir, program), ".")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 		if out, err := build.CombinedOutput(); err != nil {
 			return dir, fmt.Errorf("go build: %w\n%s", err, out)

@@ -1,5 +1,10 @@
 //go:build launcher
 
+// Nothing here outlives a change of the processors it may use, and the goroutine
+// that watches for one is made at every start. The Makefile replaces this line by
+// its own settings.
+//go:debug updatemaxprocs=0
+
 package main
 
 import "os"
