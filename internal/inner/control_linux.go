@@ -27,18 +27,18 @@ func (c control) send(kind byte, text []byte) error {
 
 // receive returns one message. The end of the stream is the empty kind.
 func (c control) receive() (kind byte, text []byte, err error) {
-	kind, text, _, err = c.receiveFrom()
+	kind, text, _, err = c.receiveFrom(0)
 	return kind, text, err
 }
 
 // receiveFrom is receive with the sender's pid, or 0 where the socket does not
 // ask for it.
-func (c control) receiveFrom() (kind byte, text []byte, pid int, err error) {
+func (c control) receiveFrom(flags int) (kind byte, text []byte, pid int, err error) {
 	buf := make([]byte, maxMessage)
 	oob := make([]byte, unix.CmsgSpace(unix.SizeofUcred))
 	var n, oobn int
 	for {
-		n, oobn, _, _, err = unix.Recvmsg(int(c), buf, oob, unix.MSG_CMSG_CLOEXEC)
+		n, oobn, _, _, err = unix.Recvmsg(int(c), buf, oob, unix.MSG_CMSG_CLOEXEC|flags)
 		if err != unix.EINTR {
 			break
 		}
@@ -111,7 +111,7 @@ func (p Peer) Ready(limit time.Duration) (Proof, error) {
 	if err := unix.SetsockoptTimeval(int(p.fd), unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv); err != nil {
 		return Proof{}, err
 	}
-	kind, text, pid, err := p.fd.receiveFrom()
+	kind, text, pid, err := p.fd.receiveFrom(0)
 	switch {
 	case err == unix.EAGAIN:
 		return Proof{}, fmt.Errorf("the sandbox is not set up after %v", limit)
@@ -139,10 +139,7 @@ func (p Peer) Go() error {
 // [*launch.ExecError], or nil if it was. It answers once the sandbox has ended;
 // what the stage sent last is then still to be read.
 func (p Peer) ExecError() error {
-	if err := unix.SetNonblock(int(p.fd), true); err != nil {
-		return err
-	}
-	kind, text, _, err := p.fd.receiveFrom()
+	kind, text, _, err := p.fd.receiveFrom(unix.MSG_DONTWAIT)
 	if err == nil && kind == msgExec && len(text) > 0 {
 		return &launch.ExecError{Status: int(text[0]), Text: string(text[1:])}
 	}

@@ -88,12 +88,16 @@ func Run(s Sandbox) (status int, err error) {
 	}
 	defer child.close()
 	relay.sandbox(child)
+	// What can be done while bubblewrap works is done before the stage is ready.
+	tty := openTerminal()
+	defer tty.close()
+	own, ownErr := os.Readlink("/proc/self/ns/mnt")
 	proof, err := child.ready()
 	if err == nil {
 		err = child.alive()
 	}
 	if err == nil && !child.bare {
-		err = elsewhere(proof)
+		err = elsewhere(proof, own, ownErr)
 	}
 	if err == nil {
 		err = originals(s.Inner.Checks)
@@ -111,7 +115,6 @@ func Run(s Sandbox) (status int, err error) {
 			return 0, child.abandon(err)
 		}
 	}
-	tty := openTerminal()
 	gone := child.peer.Go()
 	shed()
 	status = child.wait()
@@ -126,16 +129,13 @@ func Run(s Sandbox) (status int, err error) {
 	return status, nil
 }
 
-// elsewhere checks that the stage is in a mount namespace of its own.
-func elsewhere(proof inner.Proof) error {
-	own, err := os.Readlink("/proc/self/ns/mnt")
-	if err != nil {
-		return err
+// elsewhere checks that the stage is in a mount namespace of its own: not in the
+// launcher's, own, which could be read unless err is an error.
+func elsewhere(proof inner.Proof, own string, err error) error {
+	if err == nil && proof.MountNamespace == own {
+		err = fmt.Errorf("%w: it has no mount namespace of its own", inner.ErrRefused)
 	}
-	if proof.MountNamespace == own {
-		return fmt.Errorf("%w: it has no mount namespace of its own", inner.ErrRefused)
-	}
-	return nil
+	return err
 }
 
 // originals checks that what the masks hide is still what the policy meant, as

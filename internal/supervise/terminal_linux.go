@@ -30,7 +30,6 @@ func (t terminal) restore() {
 	if t.fd < 0 {
 		return
 	}
-	defer unix.Close(t.fd)
 	foreground, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
 	if err != nil || foreground != unix.Getpgrp() {
 		return
@@ -38,5 +37,11 @@ func (t terminal) restore() {
 	now, err := unix.IoctlGetTermios(t.fd, unix.TCGETS)
 	if err == nil && *now != t.state {
 		_ = unix.IoctlSetTermios(t.fd, unix.TCSETS, &t.state)
+	}
+}
+
+func (t terminal) close() {
+	if t.fd >= 0 {
+		unix.Close(t.fd)
 	}
 }
