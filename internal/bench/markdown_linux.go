@@ -70,7 +70,7 @@ that does nothing but execute another, and even these move by a tenth with what 
 	d.say("goroutine, no thread of its own and no other program comes before the command (`TestLaunchPathAlone`).\n")
 	d.say("The bubblewrap path beyond bubblewrap is two such starts, the launcher's and that of the stage inside the sandbox, 1.15 with one")
 	d.say("processor for the runtime; bubblewrap's mounts, its files and the threads that pass signals on are some 0.5; the rest are the four")
-	d.say("times that one process waits for another. A denied root adds 0.2: its mask is looked at 64 times, in turn with what it hides, against")
+	d.say("times that one process waits for another. A denied root adds 0.15: its mask is looked at 32 times, in turn with what it hides, against")
 	d.say("somebody who swaps the two. A stage that is no Go program would come to some 2.6, still beyond the budget; nothing else that was")
 	d.say("tried comes near: [decision 30](decisions/0030-launch-path.md) has what was done, tried and left. No measure was dropped for speed.")
 	return d.err

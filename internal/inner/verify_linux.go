@@ -149,8 +149,8 @@ func (p Plan) masked(c bwrap.Check, looks int) error {
 
 // looks is how often each of so many masks is looked at. A look takes about a
 // microsecond. For whoever swaps at random, each pair of looks is passed one time
-// in four at best.
-func looks(masks int) int { return max(16, min(64, 1024/max(masks, 1))) }
+// in four at best: a mask among many is passed by 2 to the power of -32 of all tries.
+func looks(masks int) int { return max(16, min(32, 1024/max(masks, 1))) }
 
 // pause spends a time that differs from one look to the next.
 func pause(i int) {
