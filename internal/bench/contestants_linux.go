@@ -79,6 +79,9 @@ func contestants(sc *scratch, o options) ([]contestant, error) {
 func library(sc *scratch) contestant {
 	p := policy.Policy{RestrictWrites: true}
 	c := contestant{name: nameLibrary + forWorkspace}
+	if sc.as != nil {
+		c.missing = "it starts commands as the calling user"
+	}
 	if err := p.Add(policy.Writable, sc.workspace); err != nil {
 		c.missing = err.Error()
 	}
@@ -139,7 +142,7 @@ func (p backendPlan) rules() int {
 func plan(sc *scratch, launcher, backend string, flags []string) (backendPlan, error) {
 	args := append([]string{"plan", "--json", "--backend", backend}, flags...)
 	cmd := exec.Command(launcher, append(args, "--", command)...)
-	cmd.Dir, cmd.Env = sc.workspace, sc.env
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = sc.workspace, sc.env, sc.as
 	out, err := cmd.Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		line, _, _ := strings.Cut(string(failed.Stderr), "\n")

@@ -23,6 +23,11 @@ that does nothing but execute another, and even these move by a tenth with what 
 	d.say("directory that is denied, out of which one is carved. *bwrap alone* has the very arguments that the launcher gives to bubblewrap,")
 	d.say("*naive* the fewest that say something like the policy, with nothing hardened.\n")
 	d.table(r.Starts)
+	if len(r.User) > 0 {
+		d.say("\n## Starts of a plain user\n")
+		d.say("The same with uid %d: bubblewrap makes a user namespace, and less has to be protected, because less can be changed.\n", nobody)
+		d.table(r.User)
+	}
 	if len(r.Sizes) > 0 {
 		d.say("\n## Policy sizes\n")
 		d.say("The first have so many writable roots and may write nothing else. The others deny a directory among so many siblings, which")

@@ -120,7 +120,7 @@ func find(starts []start, name string) *start {
 
 // spawn starts a program, waits for it, and returns the time that took.
 func (sc *scratch) spawn(argv []string) (time.Duration, error) {
-	attr := &syscall.ProcAttr{Dir: sc.workspace, Env: sc.env, Files: []uintptr{sc.null.Fd(), sc.null.Fd(), sc.null.Fd()}}
+	attr := &syscall.ProcAttr{Dir: sc.workspace, Env: sc.env, Files: []uintptr{sc.null.Fd(), sc.null.Fd(), sc.null.Fd()}, Sys: sc.as}
 	began := time.Now() // holds the monotonic clock
 	pid, err := syscall.ForkExec(argv[0], argv, attr)
 	if err != nil {
@@ -145,7 +145,7 @@ func (sc *scratch) try(argv []string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = sc.workspace, sc.env
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = sc.workspace, sc.env, sc.as
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return ""

@@ -15,6 +15,7 @@ type results struct {
 	Binary  int64    `json:"binary"` // bytes of the launcher's file
 	Memory  memory   `json:"supervisor"`
 	Starts  []start  `json:"starts"`
+	User    []start  `json:"user,omitempty"` // the same of a plain user, where the calling one is root
 	Sizes   []size   `json:"sizes,omitempty"`
 	Budgets []budget `json:"budgets"`
 }
@@ -38,17 +39,17 @@ func (b budget) judge() budget {
 }
 
 // budgets holds the starts against the limits that the project set itself. The
-// bare exec is taken off everything first.
-func budgets(starts []start) []budget {
+// bare exec is taken off everything first. Each name begins with whose they are.
+func budgets(whose string, starts []start) []budget {
 	list := []budget{
-		times("landlock: added / exec-only added", 1.25, starts, nameLandlock+forWorkspace, nameFloor),
-		times("landlock: added / landrun added", 0.7, starts, nameLandlock+forWorkspace, nameLandrun),
+		times(whose+"landlock: added / exec-only added", 1.25, starts, nameLandlock+forWorkspace, nameFloor),
+		times(whose+"landlock: added / landrun added", 0.7, starts, nameLandlock+forWorkspace, nameLandrun),
 	}
 	for _, p := range []string{forWorkspace, forAgents} {
 		word := p[2 : len(p)-1]
 		list = append(list,
-			beyond("bwrap, "+word+": (added - bwrap alone) / exec-only added", 2.4, starts, starts, nameBwrap+p, nameAlone+p),
-			times("bwrap, "+word+": added / naive added", 2.5, starts, nameBwrap+p, nameNaive+p))
+			beyond(whose+"bwrap, "+word+": (added - bwrap alone) / exec-only added", 2.4, starts, starts, nameBwrap+p, nameAlone+p),
+			times(whose+"bwrap, "+word+": added / naive added", 2.5, starts, nameBwrap+p, nameNaive+p))
 	}
 	return list
 }
@@ -137,6 +138,14 @@ func (r *results) print(w io.Writer) error {
 		row(t, s, s.Name)
 	}
 	t.Flush()
+	if len(r.User) > 0 {
+		fmt.Fprintf(w, "\nThe same as uid %d.\n\n", nobody)
+		fmt.Fprintf(t, "median\tmin\tadded\tratio\trules\t  \t\n")
+		for _, s := range r.User {
+			row(t, s, s.Name)
+		}
+		t.Flush()
+	}
 	if len(r.Sizes) > 0 {
 		fmt.Fprintf(w, "\nPolicy sizes, with fewer rounds.\n\n")
 		fmt.Fprintf(t, "median\tmin\tadded\tratio\trules\t  \t\n")

@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // scratch is the tree in which everything runs.
@@ -20,6 +22,7 @@ type scratch struct {
 	missingC  string   // why there is none
 	env       []string // of every contestant
 	null      *os.File
+	as        *syscall.SysProcAttr // of every contestant; nil: the calling user
 }
 
 func newScratch() (*scratch, error) {
@@ -46,11 +49,19 @@ func (sc *scratch) fill() (err error) {
 	if sc.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return err
 	}
-	real, err := filepath.EvalSymlinks(sc.dir)
-	if err != nil {
+	if sc.dir, err = filepath.EvalSymlinks(sc.dir); err != nil {
 		return err
 	}
-	home := filepath.Join(real, "home")
+	if err := sc.furnish("home"); err != nil {
+		return err
+	}
+	sc.buildC()
+	return sc.buildFloor()
+}
+
+// furnish makes a home directory with what the policies name.
+func (sc *scratch) furnish(name string) error {
+	home := filepath.Join(sc.dir, name)
 	sc.workspace = filepath.Join(home, "workspace")
 	sc.agents = filepath.Join(home, ".letta", "agents")
 	sc.own = filepath.Join(sc.agents, "alice")
@@ -60,8 +71,38 @@ func (sc *scratch) fill() (err error) {
 		}
 	}
 	sc.env = []string{"PATH=/usr/bin:/bin", "HOME=" + home}
-	sc.buildC()
-	return sc.buildFloor()
+	return nil
+}
+
+// nobody is the number of a user and a group that own nothing.
+const nobody = 65534
+
+// lend returns the same place as another user has it, whose own home it has, and a
+// copy of the launcher that this user can reach.
+func (sc *scratch) lend(launcher string) (*scratch, string, error) {
+	user := *sc
+	user.as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if err := os.Chmod(sc.dir, 0o755); err != nil {
+		return nil, "", err
+	}
+	if err := user.furnish("user"); err != nil {
+		return nil, "", err
+	}
+	err := filepath.WalkDir(filepath.Join(sc.dir, "user"), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, nobody, nobody)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	program, err := os.ReadFile(launcher)
+	if err != nil {
+		return nil, "", err
+	}
+	lent := filepath.Join(sc.dir, "letta-confine")
+	return &user, lent, os.WriteFile(lent, program, 0o755)
 }
 
 // floorSourceC is the least that any launcher can do, but for its language.

@@ -57,14 +57,14 @@ func TestBudgets(t *testing.T) {
 		budget, verdict string
 		value           float64
 	}{
-		{"landlock: added / exec-only added", "met", 1.25},
-		{"landlock: added / landrun added", "met", 0.625},
-		{"bwrap, workspace: (added - bwrap alone) / exec-only added", "met", 2.4},
-		{"bwrap, workspace: added / naive added", "met", 2.5},
-		{"bwrap, agents: (added - bwrap alone) / exec-only added", "missed", 2.41},
-		{"bwrap, agents: added / naive added", "missed", 741.0 / 296},
+		{"a user's landlock: added / exec-only added", "met", 1.25},
+		{"a user's landlock: added / landrun added", "met", 0.625},
+		{"a user's bwrap, workspace: (added - bwrap alone) / exec-only added", "met", 2.4},
+		{"a user's bwrap, workspace: added / naive added", "met", 2.5},
+		{"a user's bwrap, agents: (added - bwrap alone) / exec-only added", "missed", 2.41},
+		{"a user's bwrap, agents: added / naive added", "missed", 741.0 / 296},
 	}
-	got := budgets(met)
+	got := budgets("a user's ", met)
 	if len(got) != len(tests) {
 		t.Fatalf("budgets gave %d rows, want %d", len(got), len(tests))
 	}
@@ -74,7 +74,7 @@ func TestBudgets(t *testing.T) {
 		}
 	}
 	met[2].Missing = "landrun is not installed"
-	if got := budgets(met)[1]; got.Verdict != "not measured: landrun is not installed" {
+	if got := budgets("a user's ", met)[1]; got.Verdict != "not measured: landrun is not installed" {
 		t.Errorf("budget without landrun = %+v", got)
 	}
 }
