@@ -198,6 +198,19 @@ func Canonical(path string, fsys FS) (string, error) {
 	return at.path, err
 }
 
+// Canonicals returns a function that is Canonical for a number of paths, and asks the
+// file system about none twice: what it says is true at the moment of the first.
+func Canonicals(fsys FS) func(path string) (string, error) {
+	w := newWalker(fsys, 1)
+	return func(path string) (string, error) {
+		if err, _ := checkLiteral(path); err != nil {
+			return "", err
+		}
+		at, err := w.walk(path)
+		return at.path, err
+	}
+}
+
 // Links returns the symlinks, by their canonical paths, that the kernel would follow
 // for an absolute path.
 func Links(path string, fsys FS) ([]string, error) {

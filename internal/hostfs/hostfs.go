@@ -65,11 +65,13 @@ func (FS) Readlink(name string) (string, error) {
 // bind. Where nothing can be learned the answer is true, which only refuses more.
 func (FS) Replaceable(dir string) bool {
 	var st unix.Stat_t
-	if unix.Stat(dir, &st) != nil {
-		return true
-	}
-	uid := uint32(unix.Geteuid())
-	return uid == 0 || st.Uid == uid || unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK, unix.AT_EACCESS) == nil
+	return unix.Stat(dir, &st) != nil || writable(dir, &st, uint32(unix.Geteuid()))
+}
+
+// writable reports whether uid can get to write what lies at a path, of which st is
+// what is known.
+func writable(path string, st *unix.Stat_t, uid uint32) bool {
+	return uid == 0 || st.Uid == uid || unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS) == nil
 }
 
 // CanReplace reports whether the caller's own rights suffice to change a file, or
@@ -79,10 +81,7 @@ func (FS) Replaceable(dir string) bool {
 func CanReplace(path string) bool {
 	uid := uint32(unix.Geteuid())
 	var child unix.Stat_t
-	if unix.Lstat(path, &child) != nil {
-		return true
-	}
-	if uid == 0 || child.Uid == uid || unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS) == nil {
+	if unix.Lstat(path, &child) != nil || writable(path, &child, uid) {
 		return true
 	}
 	for _, dir := range policy.Ancestors(path) {
@@ -90,7 +89,7 @@ func CanReplace(path string) bool {
 		if unix.Stat(dir, &st) != nil {
 			return true
 		}
-		if (FS{}).Replaceable(dir) && (st.Mode&unix.S_ISVTX == 0 || st.Uid == uid || child.Uid == uid) {
+		if writable(dir, &st, uid) && (st.Mode&unix.S_ISVTX == 0 || st.Uid == uid || child.Uid == uid) {
 			return true
 		}
 		child = st

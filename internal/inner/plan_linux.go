@@ -119,7 +119,7 @@ const (
 // Encode returns the plan in the form that decode reads. The form is private to
 // one build of the program.
 func (p Plan) Encode() []byte {
-	var e encoder
+	e := encoder{make([]byte, 0, 8192)} // most of it is an environment
 	e.strings(p.Argv)
 	e.strings(p.Env)
 	e.string(p.Dir)
@@ -203,7 +203,7 @@ var errPlan = errors.New("the plan cannot be read")
 
 // decode reads what Encode wrote.
 func decode(data []byte) (p Plan, err error) {
-	d := decoder{rest: data}
+	d := decoder{rest: data, text: string(data)}
 	p.Argv = d.strings()
 	p.Env = d.strings()
 	p.Dir = d.string()
@@ -245,19 +245,24 @@ func decode(data []byte) (p Plan, err error) {
 	return p, nil
 }
 
+// decoder has what is still to be read twice: the strings that it returns are parts
+// of one.
 type decoder struct {
 	rest   []byte
+	text   string
 	failed bool
 }
+
+func (d *decoder) skip(n int) { d.rest, d.text = d.rest[n:], d.text[n:] }
 
 func (d *decoder) number() uint64 {
 	n, size := binary.Uvarint(d.rest)
 	if size <= 0 {
 		d.failed = true
-		d.rest = nil
+		d.skip(len(d.rest))
 		return 0
 	}
-	d.rest = d.rest[size:]
+	d.skip(size)
 	return n
 }
 
@@ -267,8 +272,8 @@ func (d *decoder) string() string {
 		d.failed = true
 		return ""
 	}
-	s := string(d.rest[:n])
-	d.rest = d.rest[n:]
+	s := d.text[:n]
+	d.skip(int(n))
 	return s
 }
 

@@ -49,10 +49,10 @@ func closeOnExecByList() error {
 
 // ReadAll returns what is left to read of a descriptor, up to limit bytes.
 func ReadAll(fd, limit int) ([]byte, error) {
-	var data []byte
-	buf := make([]byte, 8192)
+	data := make([]byte, 0, 8192)
 	for {
-		n, err := unix.Read(fd, buf)
+		data = slices.Grow(data, 512)
+		n, err := unix.Read(fd, data[len(data):cap(data)])
 		switch {
 		case err == unix.EINTR:
 			continue
@@ -61,7 +61,7 @@ func ReadAll(fd, limit int) ([]byte, error) {
 		case n == 0:
 			return data, nil
 		}
-		data = append(data, buf[:n]...)
+		data = data[:len(data)+n]
 		if len(data) > limit {
 			return nil, fmt.Errorf("more than %d bytes", limit)
 		}
