@@ -201,7 +201,9 @@ func (in *inputs) printPlans(plans []planJSON) {
 		printList("gap", p.Gaps)
 		printList("over-denial", p.OverDenials)
 		printList("limit", p.Limits)
-		printList("creates", p.Creates)
+		for _, path := range p.Creates {
+			fmt.Printf("  creates: %q\n", path)
+		}
 		printWords("capabilities kept, if there are any", p.Capabilities)
 		printWords("system calls refused", p.Filtered)
 		printWords("kernel files read-only for root", p.ControlFiles)

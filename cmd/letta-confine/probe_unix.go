@@ -223,7 +223,7 @@ func (p probed) text(attempts bool) string {
 		fmt.Fprintf(&s, "\n  hint: %s", p.Hint)
 	}
 	if p.Program != "" {
-		fmt.Fprintf(&s, "\n  program: %s", p.Program)
+		fmt.Fprintf(&s, "\n  program: %q", p.Program)
 	}
 	if p.ABI > 0 {
 		fmt.Fprintf(&s, "\n  abi: %d", p.ABI)
