@@ -109,12 +109,12 @@ func (b box) called(t *testing.T, tr *testenv.Tree, how string, f flags, argv ..
 	return cmd
 }
 
-// ended waits two seconds for the end of a group.
+// ended waits for the end of a group.
 func ended(t *testing.T, pgid int) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Second); len(group(t, pgid)) > 0; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); len(group(t, pgid)) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Errorf("two seconds after its caller was killed there is still %q", group(t, pgid))
+			t.Errorf("%v after its caller was killed there is still %q", patience, group(t, pgid))
 			return
 		}
 	}
@@ -150,9 +150,11 @@ func TestParentThatIsNotWatched(t *testing.T) {
 		tr := testenv.NewTree(t, b.user)
 		cmd := b.called(t, tr, "killed", crossFlags(tr), "sh", "-c", "echo ready; exec sleep 60")
 		cmd.Process.Wait()
+		goesOn := func() bool { return strings.Contains(strings.Join(group(t, cmd.Process.Pid), "\n"), "sleep 60") }
+		eventually(t, "the command has become sleep", goesOn)
 		time.Sleep(200 * time.Millisecond)
-		if lines := group(t, cmd.Process.Pid); !strings.Contains(strings.Join(lines, "\n"), "sleep 60") {
-			t.Errorf("after its caller was killed there is %q, want the command among it", lines)
+		if !goesOn() {
+			t.Errorf("after its caller was killed there is %q, want the command among it", group(t, cmd.Process.Pid))
 		}
 	})
 }

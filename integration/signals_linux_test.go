@@ -123,15 +123,14 @@ func family(t *testing.T, pid int) []int {
 	return all
 }
 
-// gone waits two seconds for processes to end. One that nobody has waited for
-// counts as ended.
+// gone waits for processes to end. One that nobody has waited for counts as ended.
 func gone(t *testing.T, pids []int) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Second)
+	deadline := time.Now().Add(patience)
 	for _, pid := range pids {
 		for alive(pid) {
 			if time.Now().After(deadline) {
-				t.Errorf("process %d is still there after two seconds", pid)
+				t.Errorf("process %d is still there after %v", pid, patience)
 				unix.Kill(pid, unix.SIGKILL)
 				break
 			}

@@ -153,7 +153,7 @@ func daemon(w world) string {
 		return "refused"
 	}
 	testenv.WriteFile(w.t, w.tree.Path("work/ended"), "", 0o644)
-	if wait(w.tree.Path("work/late"), time.Second) != nil {
+	if wait(w.tree.Path("work/late"), 4*time.Second) != nil {
 		return "gone"
 	}
 	return "ok"
