@@ -47,7 +47,7 @@ func (b box) session(t *testing.T, tr *testenv.Tree, f flags, argv ...string) (*
 // answered has not for twenty seconds.
 func soon(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }
