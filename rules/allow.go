@@ -81,7 +81,7 @@ func (s *subject) allowedShell() (verdict.Verdict, bool) {
 	if len(s.script.Doubts) > 0 || len(s.script.Commands) == 0 {
 		return verdict.Verdict{}, false
 	}
-	judge := s.reader(s.call.Cwd).Start()
+	judge := s.reader(s.call).Start()
 	for _, c := range s.script.Commands {
 		ok, rule := s.allowsCommand(c, judge, s.Mode != "strict")
 		if !ok {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -26,7 +27,25 @@ type subject struct {
 // then the guards. The answer of a deny rule or a guard is final.
 func Judge(call ToolCall, set *Set, guards []Guard) Result {
 	s := set.about(call)
-	return Result{Guarded(s.judge(), call, guards), s.statements}
+	v := s.judge()
+	// A harness's own name for a tool is no way around a rule about its relatives.
+	if akin := kin(call.Tool); akin != canonical(call.Tool) {
+		other := call
+		other.Tool = akin
+		v = v.Stricter(set.about(other).strictly())
+	}
+	return Result{Guarded(v, call, guards), s.statements}
+}
+
+// strictly is what deny and ask rules say, and allow if they say nothing.
+func (s *subject) strictly() verdict.Verdict {
+	v := verdict.Verdict{Decision: verdict.Allow}
+	for list, d := range map[List]verdict.Decision{Deny: verdict.Deny, AlwaysAsk: verdict.Ask, Ask: verdict.Ask} {
+		if met, _ := s.strict(list, d); met.Code != "" && !(list == Ask && s.LettaAsk) {
+			v = v.Stricter(met)
+		}
+	}
+	return v
 }
 
 func (s *Set) about(call ToolCall) *subject {
@@ -39,7 +58,7 @@ func (s *Set) about(call ToolCall) *subject {
 		}
 		sub.script, sub.err = shell.Options{POSIX: s.POSIX, Vars: vars}.Parse(sub.text)
 		if sub.err == nil {
-			sub.statements = s.reader(call.Cwd).Script(sub.script)
+			sub.statements = s.reader(call).Script(sub.script)
 		}
 		return sub
 	}
@@ -49,13 +68,14 @@ func (s *Set) about(call ToolCall) *subject {
 
 // reader judges what only reads: in the directories that may be read, and what an
 // allow rule lets be read.
-func (s *Set) reader(cwd string) *readonly.Judge {
+func (s *Set) reader(call ToolCall) *readonly.Judge {
+	cwd := call.Cwd
 	mayRead := func(name string) bool {
 		return slices.ContainsFunc(s.Rules[Allow], func(r Rule) bool {
 			return canonical(r.Tool) == "Read" && !r.Bare && s.matchPath(r, name, cwd, false)
 		})
 	}
-	return &readonly.Judge{Cwd: cwd, Home: s.Home, Roots: s.roots(cwd), MayRead: mayRead, Facts: s.Facts}
+	return &readonly.Judge{Cwd: call.dir(), Home: s.Home, Roots: s.roots(cwd), MayRead: mayRead, Facts: s.Facts}
 }
 
 func (s *subject) judge() verdict.Verdict {
@@ -205,10 +225,19 @@ func (s *subject) meetsShellPath(r Rule, tool string) match {
 	if s.err != nil {
 		return possible
 	}
+	best := no
 	met := func(paths []string) bool {
 		return slices.ContainsFunc(paths, func(p string) bool { return s.matchPath(r, p, s.call.Cwd, true) })
 	}
+	s.script.Each(func(c shell.Command) {
+		if c.Hidden || hides(c) {
+			best = possible
+		}
+	})
 	for i, st := range s.statements {
+		if st.Unknown {
+			best = possible
+		}
 		if tool != "Write" && tool != "Edit" && met(st.Reads) || (tool == "Write" || tool == "Edit") && met(st.Writes) {
 			return yes
 		}
@@ -216,25 +245,83 @@ func (s *subject) meetsShellPath(r Rule, tool string) match {
 		if argv := st.Argv; st.Decision == verdict.Allow && (tool == "Write" || tool == "Edit" || len(argv) == 0 || argv[0] != "git") {
 			continue
 		}
-		words := operandsOf(s.script.Commands[i])
+		words := operandsOf(s.script.Commands[i], s.expandGlob(st.Cwds))
 		for _, cwd := range st.Cwds {
 			for _, word := range words {
-				if s.matchPath(r, word, cwd, true) {
+				if s.matchPath(r, word, cwd, true) || s.matchPath(r, s.from(cwd, word), s.call.Cwd, true) {
 					return yes
 				}
 			}
 		}
 	}
-	return no
+	return best
 }
 
-// operandsOf are the words of a command, and of those it runs, that may be paths.
-func operandsOf(c shell.Command) []string {
+// from is a name in a directory that a command went to.
+func (s *Set) from(dir, name string) string {
+	if name = s.expand(name); strings.HasPrefix(name, "/") {
+		return name
+	}
+	return dir + "/" + name
+}
+
+// expandGlob returns the names that a pattern matches in any of the directories.
+func (s *subject) expandGlob(cwds []string) func(string) []string {
+	return func(pattern string) (out []string) {
+		for _, cwd := range cwds {
+			if s.Facts == nil {
+				break
+			}
+			full := readonly.Widened(pattern)
+			if full[0] != '/' {
+				full = cwd + "/" + full
+			}
+			names, _ := s.Facts.Glob(full)
+			out = append(out, names...)
+		}
+		return out
+	}
+}
+
+// fileTools open the files that their words name, and readonly says nothing of them.
+var fileTools = []string{"cp", "mv", "ln", "dd", "install", "tee", "truncate", "touch", "rm", "rsync", "scp", "source", ".", "awk", "gawk", "mawk"}
+
+// hides reports whether a command opens a file whose name is not known.
+func hides(c shell.Command) bool {
+	return len(c.Argv) > 0 && slices.Contains(fileTools, path.Base(c.Argv[0].Text)) &&
+		slices.ContainsFunc(c.Argv[1:], func(w shell.Word) bool { return !w.Known && !w.Glob && !w.Stream })
+}
+
+// operandsOf are the words of a command, and of those it runs, that may be paths, and
+// the values that it gives variables.
+func operandsOf(c shell.Command, glob func(string) []string) []string {
 	var out []string
+	for _, a := range c.Assigns {
+		if a.Value.Known && a.Value.Text != "" {
+			out = append(out, a.Value.Text)
+		}
+	}
+	for _, r := range c.Redirs {
+		if r.Op == "<<<" && r.Target.Known && r.Target.Text != "" {
+			out = append(out, r.Target.Text)
+		}
+		if r.Target.Glob {
+			out = append(out, glob(r.Target.Text)...)
+		}
+	}
 	if len(c.Argv) > 0 && (c.Argv[0].Text == "echo" || c.Argv[0].Text == "printf") {
-		return nil
+		return out
 	}
 	for i, word := range c.Argv {
+		if word.Glob && i > 0 {
+			out = append(out, glob(word.Text)...)
+			continue
+		}
+		for _, here := range []string{`$PWD/`, `${PWD}/`, `$(pwd)/`} {
+			if _, rest, ok := strings.Cut(word.Text, here); ok && !word.Known {
+				out = append(out, strings.Trim(rest, `"`))
+			}
+		}
 		if i == 0 || word.Text == "" || !word.Known || len(word.Text) > 4096 {
 			continue
 		}
@@ -249,7 +336,7 @@ func operandsOf(c shell.Command) []string {
 		}
 	}
 	for _, inner := range c.Inner {
-		out = append(out, operandsOf(inner)...)
+		out = append(out, operandsOf(inner, glob)...)
 	}
 	return out
 }

@@ -23,6 +23,9 @@ func (s *Set) spellings(name, cwd string) (forms []string, known bool) {
 		full = cwd + "/" + full
 	}
 	forms = []string{path.Clean(full)}
+	if moved, ok := ownPlace(full, cwd); ok { // of the process that opens it, not of this one
+		forms, full = append(forms, path.Clean(moved)), moved
+	}
 	if s.Facts == nil {
 		return forms, false
 	}
@@ -31,6 +34,22 @@ func (s *Set) spellings(name, cwd string) (forms []string, known bool) {
 		return forms, false
 	}
 	return append(forms, real), true
+}
+
+// ownPlace is what /proc/self/cwd/x and the like mean to a process in cwd.
+func ownPlace(name, cwd string) (string, bool) {
+	parts := strings.SplitN(strings.TrimLeft(path.Clean(name), "/"), "/", 4)
+	if len(parts) < 3 || parts[0] != "proc" {
+		return "", false
+	}
+	rest := strings.Join(parts[3:], "/")
+	switch parts[2] {
+	case "cwd":
+		return path.Join(cwd, rest), true
+	case "root":
+		return "/" + rest, true
+	}
+	return "", false
 }
 
 // expand replaces a leading ~ or $HOME.

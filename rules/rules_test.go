@@ -215,6 +215,56 @@ func TestCommandThatCannotBeTold(t *testing.T) {
 	}
 }
 
+// What a deny rule may be met by is not allowed by any mode, and what has nothing to
+// do with it is.
+func TestWhatHidesFromDenyRules(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".env", "a.txt", "keys/key"} {
+		if err := os.MkdirAll(filepath.Dir(dir+"/"+name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(dir+"/"+name, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &Set{Home: home, Facts: readonly.Host{}, Mode: "unrestricted"}
+	if err := s.Add(Deny, dir, "Bash(rm:*)", "Bash(git push:*)", "Read(.env)", "Edit(.env)", "Read(keys/**)"); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]func(verdict.Decision) bool{
+		"testdata/hidden.txt": func(d verdict.Decision) bool { return d != verdict.Allow },
+		"testdata/plain.txt":  func(d verdict.Decision) bool { return d == verdict.Allow },
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSuffix(line, "\n")
+			if v := Judge(ToolCall{Tool: "Bash", Input: map[string]any{"command": line}, Cwd: dir}, s, nil); !want(v.Decision) {
+				t.Errorf("%s: %q: %v (%s)", file, line, v.Decision, v.Reason)
+			}
+		}
+	}
+	for _, call := range []ToolCall{
+		{Tool: "Bash", Input: map[string]any{"command": "cat key", "workdir": dir + "/keys"}, Cwd: dir},
+		{Tool: "Bash", Input: map[string]any{"command": "cp key x", "workdir": "keys"}, Cwd: dir},
+		{Tool: "run_terminal_cmd", Input: map[string]any{"command": "rm x"}, Cwd: dir},
+		{Tool: "BASH", Input: map[string]any{"command": "cat .env"}, Cwd: dir},
+		{Tool: "view", Input: map[string]any{"path": ".env"}, Cwd: dir},
+		{Tool: "read-file", Input: map[string]any{"path": ".env"}, Cwd: dir},
+		{Tool: "str_replace_editor", Input: map[string]any{"path": ".env"}, Cwd: dir},
+		{Tool: "Read", Input: map[string]any{"file_path": "/proc/self/cwd/.env"}, Cwd: dir},
+	} {
+		if v := Judge(call, s, nil); v.Decision != verdict.Deny {
+			t.Errorf("%v: %v (%s)", call, v.Decision, v.Reason)
+		}
+	}
+}
+
 func TestOrder(t *testing.T) {
 	s := set(t, Allow, "Bash(git push:*)", "Bash(cat:*)")
 	if err := s.Add(Ask, project, "Bash(git push:*)"); err != nil {

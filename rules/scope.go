@@ -184,6 +184,8 @@ func kin(tool string) string {
 		return "Grep"
 	case "listfiles":
 		return "ListDir"
+	case "runterminalcmd", "runterminalcommand", "terminal":
+		return "Bash"
 	}
 	for _, family := range families {
 		if slices.ContainsFunc(family, func(n string) bool { return folded(n) == name }) {

@@ -133,8 +133,12 @@ func (r *shellRule) denies(c shell.Command) match {
 	if len(c.Argv) == 0 {
 		return best
 	}
+	if c.Hidden {
+		best = possible
+	}
 	argv := slices.Clone(c.Argv)
-	for _, name := range []string{argv[0].Text, strings.TrimLeft(path.Base(argv[0].Text), `\`)} {
+	base := strings.TrimLeft(path.Base(argv[0].Text), `\`)
+	for _, name := range slices.Compact([]string{argv[0].Text, base, shell.Name(base)}) {
 		argv[0].Text = name
 		for _, rule := range r.commands {
 			best = max(best, words(rule, r.prefix, argv))

@@ -90,6 +90,25 @@ func (c ToolCall) command() (text string, ok bool) {
 	return "", false
 }
 
+// dir is where a command runs: the call may name another directory than the
+// session's. Of two, one is none that is known.
+func (c ToolCall) dir() string {
+	dir := c.Cwd
+	for _, key := range []string{"cwd", "workdir", "working_directory", "dir_path", "directory"} {
+		name, _ := c.Input[key].(string)
+		switch {
+		case name == "" || name == dir:
+			continue
+		case dir != c.Cwd:
+			return "/nowhere"
+		case !strings.HasPrefix(name, "/"):
+			name = c.Cwd + "/" + name
+		}
+		dir = name
+	}
+	return dir
+}
+
 // paths are the paths that a call names, as it names them.
 func (c ToolCall) paths() []string {
 	var out []string

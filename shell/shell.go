@@ -94,6 +94,8 @@ type Command struct {
 	// Inner are the commands that it runs, if it is a wrapper: what follows env,
 	// the script of sh -c.
 	Inner []Command
+	// Hidden says that it runs commands whose text is not known.
+	Hidden bool
 	// Wrapper says that it is a wrapper whose options are all known, so that
 	// running it is running Inner and no more.
 	Wrapper bool

@@ -42,8 +42,16 @@ var wrappers = []wrapper{
 var runners = []string{
 	"watch", "unbuffer", "chroot", "flock", "parallel", "script", "su", "runuser", "pkexec", "ssh", "strace", "ltrace", "unshare", "nsenter",
 	"setpriv", "chronic", "entr", "firejail", "bwrap", "systemd-run", "taskset", "chrt", "numactl", "catchsegv", "setarch", "fakeroot", "proot",
+	"choom", "prlimit", "linux32", "linux64", "arch", "caffeinate", "sandbox-exec", "runcon", "sg", "cgexec", "cpulimit", "chpst", "gosu", "su-exec",
+	"tini", "dumb-init", "systemd-inhibit", "systemd-nspawn", "hyperfine", "valgrind", "gdb", "perf", "tmux", "screen", "dtach", "xvfb-run",
+	"direnv", "doppler", "aws-vault", "nix-shell", "npx", "uv", "poetry", "pipenv", "mise", "letta-confine", "landrun", "eatmydata", "faketime",
+	"mapfile", "readarray", "complete", "compgen", "gtimeout", "genv", "gnice", "gnohup", "gstdbuf", "gxargs", "gtime",
 	"fd", "fdfind", "rlwrap", "torsocks", "proxychains", "dbus-run-session", "start-stop-daemon", "daemonize", "sshpass",
 }
+
+// Name is what a command word is compared by: its base name in small letters, which
+// the file systems of some systems do not tell from large ones.
+func Name(word string) string { return strings.ToLower(path.Base(word)) }
 
 var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh"}
 
@@ -53,7 +61,10 @@ func (w *walker) unwrap(c *Command) {
 	if len(c.Argv) == 0 || !c.Argv[0].Known || w.depth >= maxDepth {
 		return
 	}
-	name := path.Base(c.Argv[0].Text)
+	name := Name(c.Argv[0].Text)
+	defer func() { // by a name that only some systems take for it, nothing is known
+		c.Wrapper = c.Wrapper && name == path.Base(c.Argv[0].Text)
+	}()
 	switch {
 	case slices.Contains(shells, name):
 		w.unwrapShell(c, name)
@@ -61,19 +72,25 @@ func (w *walker) unwrap(c *Command) {
 	case name == "eval" || name == "trap":
 		w.unwrapText(c, name)
 		return
-	case name == "find":
+	case name == "git":
+		w.unwrapGit(c)
+		return
+	case name == "find" || name == "gfind":
 		w.unwrapFind(c)
 		return
 	}
-	if slices.Contains(runners, name) {
+	if slices.Contains(runners, name) || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld.so") || strings.HasPrefix(name, "ld-musl") {
+		doubts := len(w.doubts)
 		for i, word := range c.Argv[1:] {
 			w.inner(c, c.Argv[i+1:], nil)
 			if word.Known && strings.Contains(word.Text, " ") {
-				w.nested(c, word.Text, name)
+				w.guessed(c, word.Text)
 			}
 		}
+		w.doubts = w.doubts[:doubts] // of guesses
 		return
 	}
+	w.unwrapOptions(c)
 	known := slices.IndexFunc(wrappers, func(k wrapper) bool { return k.name == name })
 	if known < 0 || len(c.Argv) == 1 || name == "command" && (c.Argv[1].Text == "-v" || c.Argv[1].Text == "-V") {
 		return
@@ -93,7 +110,10 @@ func (w *walker) unwrap(c *Command) {
 	}
 	c.Wrapper = k.plain
 	var assigns []Assign
-	for name == "env" && at < len(c.Argv) && strings.Contains(c.Argv[at].Text, "=") {
+	if name == "env" && at < len(c.Argv) && c.Argv[at].Text == "-" { // as -i
+		at++
+	}
+	for (name == "env" || name == "sudo") && at < len(c.Argv) && strings.Contains(c.Argv[at].Text, "=") {
 		n, v, _ := strings.Cut(c.Argv[at].Text, "=")
 		value := Word{Text: v, Known: c.Argv[at].Known}
 		assigns = append(assigns, Assign{n, value})
@@ -204,6 +224,8 @@ func (w *walker) unwrapShell(c *Command, name string) {
 	case script && at < len(c.Argv) && c.Argv[at].Known && !strings.HasPrefix(c.Argv[at].Text, "-"):
 		c.Wrapper = w.nested(c, c.Argv[at].Text, name)
 	default:
+		// A script that is not known, and standard input that is not, may be anything.
+		c.Hidden = script || at == len(c.Argv) || c.Argv[at].Text == "-s"
 		for i, word := range c.Argv[1:] { // a script that an unknown option hides
 			if word.Known && strings.HasPrefix(word.Text, "-") && strings.Contains(word.Text, "c") && i+2 < len(c.Argv) && c.Argv[i+2].Known {
 				w.nested(c, c.Argv[i+2].Text, name)
@@ -211,6 +233,7 @@ func (w *walker) unwrapShell(c *Command, name string) {
 		}
 		for _, r := range c.Redirs {
 			if strings.HasPrefix(r.Op, "<<") && r.Target.Known {
+				c.Hidden = script
 				w.nested(c, r.Target.Text, name)
 			}
 		}
@@ -227,6 +250,7 @@ func (w *walker) unwrapText(c *Command, name string) {
 	texts := make([]string, len(words))
 	for i, word := range words {
 		if !word.Known {
+			c.Hidden = true
 			return
 		}
 		texts[i] = word.Text
@@ -266,12 +290,67 @@ func (w *walker) nested(c *Command, src, name string) bool {
 	return true
 }
 
+// guessed reads a word that may be a script. Where it is none that can be read, any of
+// its words may be a command.
+func (w *walker) guessed(c *Command, text string) {
+	if !w.nested(c, text, "sh") {
+		var words []Word
+		for _, field := range strings.Fields(strings.NewReplacer(`\`, "", `"`, "", "'", "").Replace(text)) {
+			words = append(words, Word{Text: field, Known: true})
+		}
+		for i := range words {
+			w.inner(c, words[i:], nil)
+		}
+	}
+}
+
 // place gives a command and what it runs the place of the text that holds them.
 func (c *Command) place(start, end int) {
 	c.Start, c.End = start, end
 	c.Inner = slices.Clone(c.Inner)
 	for i := range c.Inner {
 		c.Inner[i].place(start, end)
+	}
+}
+
+// unwrapOptions finds the commands that options of tar and rsync name.
+func (w *walker) unwrapOptions(c *Command) {
+	for i, word := range c.Argv[1:] {
+		for _, option := range []string{"--to-command=", "--checkpoint-action=exec=", "--use-compress-program=", "--rsh="} {
+			if text, ok := strings.CutPrefix(word.Text, option); ok && word.Known {
+				w.nested(c, text, "sh")
+			}
+		}
+		if name := Name(c.Argv[0].Text); (name == "rsync" && word.Text == "-e" || name == "tar" && (word.Text == "-I" || word.Text == "-F")) &&
+			i+2 < len(c.Argv) && c.Argv[i+2].Known {
+			w.nested(c, c.Argv[i+2].Text, "sh")
+		}
+	}
+}
+
+// unwrapGit finds what git is told to run, and its commands by other names.
+func (w *walker) unwrapGit(c *Command) {
+	for i, word := range c.Argv[1:] {
+		rest := c.Argv[i+2:]
+		switch key, value, set := strings.Cut(word.Text, "="); {
+		case set && strings.HasPrefix(strings.ToLower(strings.TrimPrefix(key, "-c")), "alias."):
+			if script, ok := strings.CutPrefix(value, "!"); ok {
+				w.nested(c, script, "sh")
+				continue
+			}
+			argv := []Word{c.Argv[0]}
+			for _, field := range strings.Fields(value) {
+				argv = append(argv, Word{Text: field, Known: word.Known})
+			}
+			w.inner(c, append(argv, rest...), nil)
+		case set && key == "--exec":
+			w.nested(c, value, "sh")
+		case (word.Text == "-x" || word.Text == "--exec" || word.Text == "foreach") && len(rest) > 0 && rest[0].Known:
+			w.nested(c, rest[0].Text, "sh")
+			w.inner(c, rest, nil)
+		case word.Text == "run" || word.Text == "foreach" || word.Text == "--recursive":
+			w.inner(c, rest, nil)
+		}
 	}
 }
 

@@ -207,10 +207,8 @@ func (h *hooking) rules(e hook.Event, cwd, here string, opinion *hook.Opinion) e
 		return err
 	}
 	isShell := guard.KindOf(e.Tool) == guard.Shell
-	if isShell {
-		if call.Cwd, err = (commandVerdict{cwd: cwd}).directory(e.Input); err != nil {
-			call.Cwd = cwd // and what it says of allowing does not count
-		}
+	if isShell { // where it is not known where it runs, what allows it does not count
+		_, err = commandVerdict{cwd: cwd}.directory(e.Input)
 	}
 	v := rules.Judge(call, set, nil).Verdict
 	switch was := opinion.Verdict; {

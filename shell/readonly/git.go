@@ -109,7 +109,7 @@ func git(r *run, c shell.Command, args []shell.Word) string {
 	if why == "" {
 		why = s.judge()
 	}
-	r.reads = append(r.reads, there.reads...)
+	r.reads, r.unknown = append(r.reads, there.reads...), r.unknown || there.unknown
 	if why != "" {
 		return why
 	}

@@ -103,6 +103,7 @@ func (s *scan) read(args []shell.Word) string {
 		case s.ended >= 0 || word.Stream || word.Glob || word.Known && (word.Text == "-" || !strings.HasPrefix(word.Text, "-")):
 			s.operands = append(s.operands, word)
 		case !word.Known:
+			s.r.unknown = s.r.unknown || s.kind == files || s.kind == pattern && (word.Split || len(s.operands) > 0)
 			return "the word " + word.Text + " of " + s.name + " is not known"
 		case s.first && len(s.operands) > 0:
 			return s.unknown("with " + word.Text + " after a file")

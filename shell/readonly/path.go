@@ -54,10 +54,12 @@ func (r *run) content(word shell.Word, options bool) string {
 	case word.Glob:
 		return r.globbed(word.Text, options, word.Resplit)
 	case !word.Known:
+		r.unknown = true
 		return "the path " + word.Text + " is not known"
 	case word.Text == "-" && options, word.Text == "/dev/null", word.Text == "/dev/stdin":
 		return ""
 	case r.lost && !strings.HasPrefix(word.Text, "/"):
+		r.unknown = true
 		return "the current directory is not known"
 	}
 	for _, cwd := range r.cwds {
@@ -129,13 +131,13 @@ func (r *run) matches(cwd, pattern string) ([]string, error) {
 	if r.Facts == nil {
 		return nil, fs.ErrInvalid
 	}
-	return r.Facts.Glob(absolute(cwd, widened(pattern)))
+	return r.Facts.Glob(absolute(cwd, Widened(pattern)))
 }
 
-// widened is a pattern that matches all that the shell's does, whatever its locale:
+// Widened is a pattern that matches all that the shell's does, whatever its locale:
 // of ranges, classes and negations, and of how many bytes are a character, only the
 // shell knows. In what it stands for, a name beside them may be among the matches.
-func widened(pattern string) string {
+func Widened(pattern string) string {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
 		for at := 0; at < len(part); at++ {

@@ -67,6 +67,9 @@ type Statement struct {
 	// use, absolute and clean, as far as they are known.
 	Reads  []string `json:"reads,omitempty"`
 	Writes []string `json:"writes,omitempty"`
+	// Unknown says that the command, or a redirection, uses the contents of a path
+	// that is not known.
+	Unknown bool `json:"-"`
 	// Around is the answer but for what the command itself does: its variables and
 	// redirections, but for those that write to Writes.
 	Around verdict.Verdict `json:"-"`
@@ -120,15 +123,16 @@ type run struct {
 	cwds          []string
 	lost          bool // a cd went where it is not known
 	reads, writes []string
+	unknown       bool
 	rewrite       string
 	around        verdict.Verdict
 }
 
 func (r *run) statement(c shell.Command) Statement {
-	r.reads, r.writes, r.rewrite = nil, nil, ""
+	r.reads, r.writes, r.rewrite, r.unknown = nil, nil, "", false
 	cwds := slices.Clone(r.cwds)
 	v := r.command(c)
-	st := Statement{Argv: []string{}, Span: [2]int{c.Start, c.End}, Verdict: v, Reads: r.reads, Writes: r.writes, Around: r.around, Cwds: cwds}
+	st := Statement{Argv: []string{}, Span: [2]int{c.Start, c.End}, Verdict: v, Reads: r.reads, Writes: r.writes, Unknown: r.unknown, Around: r.around, Cwds: cwds}
 	if v.Decision != verdict.Allow {
 		st.Rewrite = r.rewrite
 	}
@@ -211,6 +215,7 @@ func (r *run) redirection(redir shell.Redir) verdict.Verdict {
 			return allowed
 		}
 	}
+	r.unknown = r.unknown || !target.Known
 	return ask("writes", "the redirection "+redir.Op+target.Text+" writes a file")
 }
 
