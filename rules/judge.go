@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/letta-confine/letta-confine/shell"
 	"github.com/letta-confine/letta-confine/shell/readonly"
 	"github.com/letta-confine/letta-confine/verdict"
@@ -204,12 +206,39 @@ func (s *subject) meetsPath(r Rule, tool string, named bool) match {
 	if len(s.paths) == 0 {
 		return possible
 	}
+	best := no
 	for _, p := range s.paths {
 		if s.matchPath(r, p, s.call.Cwd, true) {
 			return yes
 		}
 		if s.tool == "Glob" && wildcardsMeet(r, p) {
 			return yes
+		}
+		if s.tool != "Glob" && reads(s.tool) {
+			best = max(best, s.finds(r, p))
+		}
+	}
+	return best
+}
+
+// finds says whether a tool that reads what a pattern matches may read what a rule
+// names, which is compared by its last component if it is a pattern too.
+func (s *subject) finds(r Rule, pattern string) match {
+	if !strings.ContainsAny(pattern, "*?[{") {
+		return no
+	}
+	for _, p := range s.patterns(r, s.call.Cwd, true) {
+		if strings.ContainsAny(p, `*?[{\`) {
+			if ok, err := path.Match(path.Base(pattern), path.Base(p)); (ok || err != nil || strings.Contains(pattern, "{")) && !strings.ContainsAny(path.Base(p), `*?[{\`) {
+				return possible
+			}
+			continue
+		}
+		full := s.from(s.call.Cwd, pattern)
+		for _, name := range []string{full, path.Dir(full) + "/**/" + path.Base(full)} {
+			if ok, err := doublestar.Match(path.Clean(name), p); ok || err != nil {
+				return yes
+			}
 		}
 	}
 	return no

@@ -140,7 +140,11 @@ func (s *Set) matchPath(r Rule, name, cwd string, strict bool) bool {
 	for _, form := range forms {
 		met := false
 		for _, p := range patterns {
-			if ok, err := doublestar.Match(p, form); ok || err != nil && strict {
+			ok, err := doublestar.Match(p, form)
+			if !ok && strict { // some file systems do not tell small letters from large
+				ok, _ = doublestar.Match(strings.ToLower(p), strings.ToLower(form))
+			}
+			if ok || err != nil && strict {
 				met = true
 			}
 			// The real path of what a rule names by a link.

@@ -258,8 +258,25 @@ func TestWhatHidesFromDenyRules(t *testing.T) {
 		{Tool: "read-file", Input: map[string]any{"path": ".env"}, Cwd: dir},
 		{Tool: "str_replace_editor", Input: map[string]any{"path": ".env"}, Cwd: dir},
 		{Tool: "Read", Input: map[string]any{"file_path": "/proc/self/cwd/.env"}, Cwd: dir},
+		{Tool: "Read", Input: map[string]any{"file_path": "file:" + dir + "/%2Eenv"}, Cwd: dir},
+		{Tool: "Read", Input: map[string]any{"file_path": "FILE://localhost" + dir + "/.env"}, Cwd: dir},
+		{Tool: "Read", Input: map[string]any{"file_path": ".ENV"}, Cwd: dir},
+		{Tool: "Grep", Input: map[string]any{"pattern": "x", "glob": ".env"}, Cwd: dir},
+		{Tool: "Grep", Input: map[string]any{"pattern": "x", "glob": "**/.e*", "path": "."}, Cwd: dir},
+		{Tool: "read_many_files", Input: map[string]any{"paths": []any{".e*"}}, Cwd: dir},
+		{Tool: "apply_patch", Input: map[string]any{"input": "*** Begin Patch\n***  update file:.env\n*** End Patch\n"}, Cwd: dir},
 	} {
 		if v := Judge(call, s, nil); v.Decision != verdict.Deny {
+			t.Errorf("%v: %v (%s)", call, v.Decision, v.Reason)
+		}
+	}
+	for _, call := range []ToolCall{
+		{Tool: "Grep", Input: map[string]any{"pattern": "x", "glob": "*.txt"}, Cwd: dir},
+		{Tool: "Grep", Input: map[string]any{"pattern": ".env"}, Cwd: dir},
+		{Tool: "read_many_files", Input: map[string]any{"paths": []any{"src/**/*.go"}}, Cwd: dir},
+		{Tool: "view", Input: map[string]any{"path": "a.txt"}, Cwd: dir},
+	} {
+		if v := Judge(call, s, nil); v.Decision != verdict.Allow {
 			t.Errorf("%v: %v (%s)", call, v.Decision, v.Reason)
 		}
 	}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"maps"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -114,7 +115,12 @@ func (c ToolCall) paths() []string {
 	var out []string
 	add := func(p string) {
 		p = strings.TrimSpace(p)
-		p = strings.TrimPrefix(p, "file://")
+		if len(p) > 5 && strings.EqualFold(p[:5], "file:") {
+			p = "/" + strings.TrimLeft(strings.TrimPrefix(p[5:], "//localhost"), "/")
+			if decoded, err := url.PathUnescape(p); err == nil && decoded != p {
+				out = append(out, decoded)
+			}
+		}
 		if p != "" && !slices.Contains(out, p) {
 			out = append(out, p)
 		}
@@ -126,8 +132,10 @@ func (c ToolCall) paths() []string {
 			add(value)
 		}
 		for line := range strings.Lines(value) {
-			for _, directive := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
-				if p, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), directive); ok && (tool == "apply_patch" || !reads(tool) && tool != "Write" && tool != "Edit") {
+			what, p, _ := strings.Cut(strings.TrimSpace(line), ":")
+			switch strings.ToLower(strings.Join(strings.Fields(strings.TrimPrefix(what, "***")), " ")) {
+			case "add file", "update file", "delete file", "move to":
+				if strings.HasPrefix(what, "***") && (tool == "apply_patch" || !reads(tool) && tool != "Write" && tool != "Edit") {
 					add(p)
 				}
 			}
@@ -143,6 +151,13 @@ func (c ToolCall) paths() []string {
 		} else {
 			add(path.Join(dir, pattern))
 		}
+	} else if pattern, ok := c.Input["glob"].(string); ok && tool == "Grep" {
+		dir := "."
+		if len(out) > 0 {
+			dir = out[0]
+		}
+		out = append(out, dir)
+		add(dir + "/" + pattern)
 	} else if len(out) == 0 && (tool == "Glob" || tool == "Grep" || tool == "ListDir") {
 		add(".")
 	}
