@@ -80,6 +80,9 @@ func Parse(raw []byte, protocol string) (Event, error) {
 	if err := json.Unmarshal(raw, &names); err != nil || names == nil {
 		return Event{}, errors.New("standard input is not a JSON object")
 	}
+	if err := Unique(raw); err != nil {
+		return Event{}, err
+	}
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return Event{}, fmt.Errorf("the event: %w", err)
 	}
@@ -100,7 +103,9 @@ func Parse(raw []byte, protocol string) (Event, error) {
 		return Event{}, fmt.Errorf("protocol %s has no event %q that can be answered; want %s", e.Protocol, e.Name, strings.Join(eventsOf(e.Protocol), ", "))
 	}
 	if e.Protocol == Cursor {
-		e.cursor(f)
+		if err := e.cursor(f); err != nil {
+			return Event{}, err
+		}
 	}
 	if e.Tool == "" {
 		return Event{}, errors.New("the event names no tool")
@@ -150,12 +155,15 @@ func attended(mode string) bool {
 
 // cursor gives an event of Cursor's the form of the others: a command and a file
 // stand in the event itself, and the input of an MCP tool is JSON as text.
-func (e *Event) cursor(f fields) {
+func (e *Event) cursor(f fields) error {
 	input := map[string]json.RawMessage{}
 	switch e.Name {
 	case beforeShell:
 		e.Tool, input["command"] = "Shell", f.Command
 	case beforeRead:
+		if name := ""; json.Unmarshal(f.FilePath, &name) != nil || name == "" {
+			return errors.New("the event names no file")
+		}
 		e.Tool, input["file_path"] = "Read", f.FilePath
 		if f.Attachments != nil {
 			input["attachments"] = f.Attachments
@@ -164,10 +172,46 @@ func (e *Event) cursor(f fields) {
 		var text string
 		if json.Unmarshal(e.Input, &text) == nil {
 			e.Input = json.RawMessage(text)
+			return Unique([]byte(text))
 		}
-		return
+		return nil
 	}
 	e.Input, _ = json.Marshal(input) // what is missing becomes null, which names nothing
+	return nil
+}
+
+// Unique refuses an event in which an object has a name twice: which of the two the
+// harness takes is not known. Of the event's own names, which encoding/json reads in
+// any case, none may be there in two.
+func Unique(raw []byte) error { return unique(json.NewDecoder(bytes.NewReader(raw)), true) }
+
+func unique(d *json.Decoder, event bool) error {
+	t, err := d.Token()
+	if err != nil || t != json.Delim('{') && t != json.Delim('[') {
+		return err
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		if t == json.Delim('{') {
+			name, err := d.Token()
+			if err != nil {
+				return err
+			}
+			key, _ := name.(string)
+			if event {
+				key = strings.ToLower(key)
+			}
+			if seen[key] {
+				return fmt.Errorf("the name %q is there twice", key)
+			}
+			seen[key] = true
+		}
+		if err := unique(d, false); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
 }
 
 // Escalates reports whether the tool's input asks for more than the harness's

@@ -206,6 +206,14 @@ func TestParse(t *testing.T) {
 		`{"event_type":"Stop","tool_name":"Bash","tool_input":{}}`,
 		`{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{}}`, // of Claude Code: no such answer
 		`{"conversation_id":"c","hook_event_name":"beforeMCPExecution","tool_name":"x","tool_input":"[]"}`,
+		// A name that is there twice, and one that is missing.
+		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm x","command":"ls"}}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"edits":[{"path":"/x","path":"/y"}]}}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm x"},"Tool_Input":{"command":"ls"}}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_name":"Read","tool_input":{"command":"rm x"}}`,
+		`{"conversation_id":"c","hook_event_name":"beforeMCPExecution","tool_name":"x","tool_input":"{\"path\":\"/x\",\"path\":\"/y\"}"}`,
+		`{"conversation_id":"c","hook_event_name":"beforeReadFile","workspace_roots":["/w"]}`,
+		`{"conversation_id":"c","hook_event_name":"beforeReadFile","file_path":["/x"],"workspace_roots":["/w"]}`,
 	} {
 		if e, err := hook.Parse([]byte(raw), ""); err == nil {
 			t.Errorf("Parse(%s) = %+v", raw, e)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/letta-confine/letta-confine/hook"
 	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/rules"
 	"github.com/letta-confine/letta-confine/shell/readonly"
@@ -200,14 +201,21 @@ func (r *ruling) call(about string) (rules.ToolCall, error) {
 			ToolInput map[string]any `json:"tool_input"`
 			Cwd       string         `json:"cwd"`
 		}
-		switch err := json.Unmarshal([]byte(about), &read); {
+		err := json.Unmarshal([]byte(about), &read)
+		if err == nil {
+			err = hook.Unique([]byte(about))
+		}
+		if err == nil && read.Cwd != "" && !filepath.IsAbs(read.Cwd) {
+			err = fmt.Errorf("the working directory %q is not absolute", read.Cwd)
+		}
+		switch {
 		case err == nil && read.ToolName != "":
 			c.Tool, c.Input = read.ToolName, read.ToolInput
-			if filepath.IsAbs(read.Cwd) {
+			if read.Cwd != "" {
 				c.Cwd = read.Cwd
 			}
 			return c, nil
-		case err != nil && (r.tool != "" || json.Valid([]byte(about))): // a call of some other tool is no command
+		case err != nil && (r.tool != "" || json.Valid([]byte(about)) || strings.Contains(about, `"tool_name"`)): // a call of some other tool is no command
 			return c, fmt.Errorf("the tool call: %w", err)
 		case err == nil && r.tool == "":
 			return c, errors.New("the tool call has no tool_name")
