@@ -119,7 +119,7 @@ func (t *collector) isFilter(l leaf) bool {
 // path adds what a leaf names, if it names a path.
 func (t *collector) path(l leaf) {
 	if t.kind == Patcher || t.kind == Other {
-		for _, p := range patched(l.text) {
+		for _, p := range patched(l.text, t.kind == Other) {
 			t.write(p)
 		}
 	}

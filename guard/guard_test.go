@@ -22,7 +22,7 @@ import (
 func TestImports(t *testing.T) {
 	const own = "github.com/letta-confine/letta-confine/"
 	allowed := []string{
-		"bytes", "encoding/json", "errors", "fmt", "io/fs", "net/url", "os", "path", "slices", "strings", "unicode/utf8",
+		"bytes", "encoding/json", "errors", "fmt", "io/fs", "net/url", "os", "path", "slices", "strconv", "strings", "unicode/utf8",
 		"golang.org/x/sys/unix", own + "internal/hostfs", own + "policy", own + "profile", own + "verdict",
 	}
 	out, err := exec.Command("go", "list", "-f", `{{join .Imports "\n"}}`, ".").Output()
@@ -214,6 +214,8 @@ func TestCrossAgent(t *testing.T) {
 		{"write from a working directory above", "Write", `{"cwd":"{H}","file_path":"proj/x"}`, "", inside},
 		{"patch as a diff", "apply_patch", `{"input":"--- a/notes.md\n+++ {A}/agent-other/x\n@@ -1 +1 @@\n"}`, "", cross},
 		{"patch as a diff of git's", "apply_diff", `{"diff":"rename from notes.md\nrename to dir/x.md\n"}`, "", cross},
+		{"patch of either form", "apply_diff", `{"diff":"*** Update File: notes.md\n--- a/x\n+++ {A}/agent-other/x\n"}`, "", cross},
+		{"patch with a quoted name", "apply_diff", `{"diff":"--- a/x\n+++ \"{A}/agent-\\157ther/x\"\n"}`, "", cross},
 		{"patch that takes away a line", "apply_patch", `{"input":"*** Update File: notes.md\n--- ../.letta/agents/agent-other\n"}`, "", inside},
 		{"patch of the project", "apply_patch", `{"input":"*** Begin Patch\n*** Add File: src/a.go\n+{A}/agent-other\n"}`, "", inside},
 		{"patch as content", "Write", `{"file_path":"notes.md","content":"*** Add File: {A}/agent-other/x"}`, "", inside},

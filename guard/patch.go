@@ -1,17 +1,21 @@
 package guard
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
-// patched returns the paths that a patch names: by the directives of apply_patch, or
-// by the headers of a unified diff where there are none.
-func patched(text string) (paths []string) {
+// patched returns the paths that a patch names: by the directives of apply_patch, and
+// by the headers of a unified diff where there are none, or where it is not known which
+// of them the tool reads.
+func patched(text string, either bool) (paths []string) {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	for _, line := range lines {
 		if p := directive(line); p != "" {
 			paths = append(paths, p)
 		}
 	}
-	if len(paths) > 0 {
+	if len(paths) > 0 && !either {
 		return paths // a line "--- x" of such a patch takes away "-- x"
 	}
 	for _, line := range lines {
@@ -43,7 +47,11 @@ func header(line string) []string {
 			continue
 		}
 		name, _, _ = strings.Cut(name, "\t")
-		name = strings.Trim(strings.TrimSpace(name), `"`)
+		name = strings.TrimSpace(name)
+		if plain, err := strconv.Unquote(name); err == nil { // git quotes as C does
+			name = plain
+		}
+		name = strings.Trim(name, `"`)
 		switch {
 		case name == "" || name == "/dev/null":
 			return nil

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,11 +39,18 @@ func (w *walker) braced(word *syntax.Word) []Word {
 			out = append(out, unknown...)
 			continue
 		}
+		var literals strings.Builder // what is quoted between them ends no brace
 		for _, part := range parts {
-			if lit, ok := part.(*syntax.Lit); ok && maybeBrace(lit.Value) {
-				w.word(word)
-				return unknown
+			if lit, ok := part.(*syntax.Lit); ok {
+				literals.WriteString(lit.Value)
 			}
+		}
+		if maybeBrace(literals.String()) {
+			w.word(word)
+			return unknown
+		}
+		if !slices.ContainsFunc(parts, func(part syntax.WordPart) bool { lit, ok := part.(*syntax.Lit); return !ok || lit.Value != "" }) {
+			continue // {,a} is one word: what is empty without quotes is none
 		}
 		out = append(out, w.word(&syntax.Word{Parts: parts}))
 	}
@@ -64,7 +72,7 @@ func joined(parts []syntax.WordPart) bool {
 	return false
 }
 
-// maybeBrace reports whether a literal has what could be taken for a brace
+// maybeBrace reports whether a text has what could be taken for a brace
 // expansion.
 func maybeBrace(s string) bool {
 	at := strings.IndexByte(s, '{')

@@ -83,6 +83,7 @@ func TestParse(t *testing.T) {
 		{"xargs replaces words", "xargs -rIx f xa b", "xargs -rIx f xa b [f ? b ?*]", false},
 		{"braces in a redirection", "f <a{n..n}b <{a,b} <{a", "f <?* <? <{a", false},
 		{"braces come before variables", "for x in a; do f $x{1,2} {$x,b}1 $x{.,/}; done", "f ?* ?* ?* b1 a. a/", false},
+		{"an empty alternative is no word", `{,f} {,a}{,} {,""} x{,}`, `f a a "" x x`, false},
 		{"what stands for a NUL is unknown", `f $'a\400b' $'a\0'`, "f ? ?", false},
 		{"a pattern in a loop", `for x in a*; do f $x "$x"; done`, "f ~a*~ ~a*~", false},
 		{"an unknown option of a wrapper", "timeout --new 5 rm", "timeout --new 5 rm [--new 5 rm] [5 rm] [rm]", false},

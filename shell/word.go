@@ -322,7 +322,7 @@ func ansiC(s string) (string, bool) {
 		}
 		n, err := strconv.ParseUint(s[from:end], base, 32)
 		wide := s[i] == 'u' || s[i] == 'U'
-		if err != nil || n == 0 || !wide && byte(n) == 0 { // \400 is a NUL too
+		if err != nil || n == 0 || !wide && byte(n) == 0 || wide && n >= 0x80 { // \400 is a NUL too, and \u80 up to the locale
 			return "", false
 		}
 		if wide {

@@ -281,6 +281,10 @@ func special(name string) func(*run, shell.Command, []shell.Word) string {
 		return test
 	case "strings":
 		return strs
+	case "tar", "unzip":
+		return archive
+	case "node", "python", "python3", "ruby", "perl", "gcc", "g++", "clang", "make", "cmake":
+		return version
 	case "printf":
 		return printf
 	case "date":

@@ -113,6 +113,9 @@ func evaluated(word shell.Word) bool {
 func query(r *run, c shell.Command, args []shell.Word) string {
 	m := model{options: "-rcenSsajCM --raw-output --compact-output --exit-status --null-input --sort-keys --slurp --raw-input --ascii-output " +
 		"--join-output --color-output --monochrome-output --tab --indent= --seq --stream" + common, kind: pattern}
+	if c.Argv[0].Text == "jq" {
+		args = withoutVariables(args)
+	}
 	if c.Argv[0].Text == "yq" {
 		m.options = "-reCMNn -P --prettyPrint --unwrapScalar --exit-status --colors --no-colors --no-doc" + common
 	}
@@ -136,6 +139,42 @@ func query(r *run, c shell.Command, args []shell.Word) string {
 		}
 	}
 	return s.judge()
+}
+
+// withoutVariables leaves out jq's --arg with its name and its value.
+func withoutVariables(args []shell.Word) []shell.Word {
+	var rest []shell.Word
+	for i := 0; i < len(args); i++ {
+		if arg := args[i].Text; arg != "--arg" && arg != "--argjson" || i+2 >= len(args) || args[i+1].Split || args[i+2].Split {
+			rest = append(rest, args[i])
+			continue
+		}
+		i += 2
+	}
+	return rest
+}
+
+// archive knows how tar and unzip list what is in one file.
+func archive(r *run, c shell.Command, args []shell.Word) string {
+	name := c.Argv[0].Text
+	lists := []string{"tf", "tvf", "tzf", "tzvf", "tjf", "tJf", "-tf", "-tvf", "-tzf", "-tzvf", "-tjf", "-tJf"}
+	if strings.HasSuffix(name, "unzip") {
+		lists = []string{"-l", "-v", "-Z1"}
+	}
+	if len(args) != 2 || !args[0].Known || !slices.Contains(lists, args[0].Text) || !args[1].Known ||
+		strings.HasPrefix(args[1].Text, "-") || strings.ContainsAny(args[1].Text, ":*?[") { // of another host, or a pattern
+		return "only a list of one archive is known to be read-only"
+	}
+	return r.content(args[1], true)
+}
+
+// version knows only how a program says which version it is. Those that look into the
+// working directory first, and may run what is named there, are not among its names.
+func version(_ *run, c shell.Command, args []shell.Word) string {
+	if len(args) == 1 && args[0].Known && args[0].Text == "--version" {
+		return ""
+	}
+	return "what " + c.Argv[0].Text + " runs is not known"
 }
 
 // strs is strings, which takes @file for a file of more words.
