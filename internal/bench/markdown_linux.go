@@ -62,7 +62,7 @@ that does nothing but execute another, and even these move by a tenth with what 
 		verdict := b.Verdict
 		switch {
 		case verdict == "missed":
-			verdict = fmt.Sprintf("**missed** by %.0f %%", 100*(b.Value/b.Limit-1))
+			verdict = fmt.Sprintf("**missed** by %.1f %%", 100*(b.Value/b.Limit-1))
 		case verdict != "met":
 			found = "-"
 		}
