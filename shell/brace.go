@@ -33,6 +33,11 @@ func (w *walker) braced(word *syntax.Word) []Word {
 	}
 	var out []Word
 	for _, parts := range lists {
+		if joined(parts) {
+			w.word(word)
+			out = append(out, unknown...)
+			continue
+		}
 		for _, part := range parts {
 			if lit, ok := part.(*syntax.Lit); ok && maybeBrace(lit.Value) {
 				w.word(word)
@@ -42,6 +47,21 @@ func (w *walker) braced(word *syntax.Word) []Word {
 		out = append(out, w.word(&syntax.Word{Parts: parts}))
 	}
 	return out
+}
+
+// joined reports whether a part continues the name of the variable before it, which
+// it does not in the text: bash expands braces first, and $x{1,2} is $x1 $x2.
+func joined(parts []syntax.WordPart) bool {
+	for i, part := range parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok || i == 0 || lit.Value == "" {
+			continue
+		}
+		if p, ok := parts[i-1].(*syntax.ParamExp); ok && p.Short && syntax.ValidName("_"+lit.Value[:1]) {
+			return true
+		}
+	}
+	return false
 }
 
 // maybeBrace reports whether a literal has what could be taken for a brace

@@ -47,6 +47,9 @@ type Word struct {
 	// Split says of a word that is not Known that it may become any number of
 	// words.
 	Split bool
+	// Resplit says of a Glob that it is the value of a variable without quotes: what
+	// it matches is split at blanks, and taken for a pattern, once more.
+	Resplit bool
 	// Stream says that the word names the output of commands that are among
 	// Script.Commands too: <(command).
 	Stream bool

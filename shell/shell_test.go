@@ -78,7 +78,13 @@ func TestParse(t *testing.T) {
 		{"bash -lc", `bash -lc "rm x"`, `bash -lc "rm x" [rm x]`, false},
 		{"sh -c that shells read differently", "sh -c 'ls &>/dev/null touch x'", `sh -c "ls &>/dev/null touch x" [ls touch x &>/dev/null]`, true},
 		{"xargs adds words", "xargs -0 rm", "xargs -0 rm [rm ?*]", false},
-		{"find runs commands", `find . -exec rm {} \; -o -ok a +`, "find . -exec rm {} ; -o -ok a + [rm ?] [a]", false},
+		{"find runs commands", `find . -exec rm {} \; -o -ok a +`, "find . -exec rm {} ; -o -ok a + [rm ?] [a +]", false},
+		{"a plus that ends nothing", `find . -exec a + -newer \;`, "find . -exec a + -newer ; [a + -newer]", false},
+		{"xargs replaces words", "xargs -rIx f xa b", "xargs -rIx f xa b [f ? b ?*]", false},
+		{"braces in a redirection", "f <a{n..n}b <{a,b} <{a", "f <?* <? <{a", false},
+		{"braces come before variables", "for x in a; do f $x{1,2} {$x,b}1 $x{.,/}; done", "f ?* ?* ?* b1 a. a/", false},
+		{"what stands for a NUL is unknown", `f $'a\400b' $'a\0'`, "f ? ?", false},
+		{"a pattern in a loop", `for x in a*; do f $x "$x"; done`, "f ~a*~ ~a*~", false},
 		{"an unknown option of a wrapper", "timeout --new 5 rm", "timeout --new 5 rm [--new 5 rm] [5 rm] [rm]", false},
 	}
 	for _, tt := range tests {

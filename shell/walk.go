@@ -301,7 +301,7 @@ func (w *walker) redirs(list []*syntax.Redirect) []Redir {
 		if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc {
 			redir.Target = w.hereDoc(r)
 		} else {
-			redir.Target = w.word(r.Word)
+			redir.Target = w.target(r.Word)
 		}
 		switch r.Op {
 		case syntax.RdrIn:
@@ -316,6 +316,15 @@ func (w *walker) redirs(list []*syntax.Redirect) []Redir {
 		out = append(out, redir)
 	}
 	return out
+}
+
+// target evaluates the word of a redirection, in which bash expands braces too, to
+// one word or an error.
+func (w *walker) target(word *syntax.Word) Word {
+	if words := w.words([]*syntax.Word{word}); len(words) == 1 {
+		return words[0]
+	}
+	return Word{Text: w.source(word)}
 }
 
 // test takes [[ ]]. Its numeric operators evaluate their operands, which can run

@@ -72,13 +72,15 @@ func (w *walker) source(word *syntax.Word) string {
 }
 
 // alone returns the value of a word that is one loop variable and nothing else:
-// a pattern that the loop goes through stays a pattern.
+// a pattern that the loop goes through stays a pattern, of which quotes make one
+// word.
 func (w *walker) alone(word *syntax.Word) (Word, bool) {
 	if len(word.Parts) != 1 {
 		return Word{}, false
 	}
 	part := word.Parts[0]
-	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 && !q.Dollar {
+	q, quoted := part.(*syntax.DblQuoted)
+	if quoted && len(q.Parts) == 1 && !q.Dollar {
 		part = q.Parts[0]
 	}
 	p, ok := part.(*syntax.ParamExp)
@@ -86,6 +88,7 @@ func (w *walker) alone(word *syntax.Word) (Word, bool) {
 		return Word{}, false
 	}
 	value, ok := w.lookup(p.Param.Value)
+	value.Split, value.Resplit = !quoted, !quoted
 	return value, ok && value.Glob
 }
 
@@ -318,10 +321,11 @@ func ansiC(s string) (string, bool) {
 			end++
 		}
 		n, err := strconv.ParseUint(s[from:end], base, 32)
-		if err != nil || n == 0 {
+		wide := s[i] == 'u' || s[i] == 'U'
+		if err != nil || n == 0 || !wide && byte(n) == 0 { // \400 is a NUL too
 			return "", false
 		}
-		if s[i] == 'u' || s[i] == 'U' {
+		if wide {
 			out.WriteRune(rune(n))
 		} else {
 			out.WriteByte(byte(n))

@@ -107,7 +107,7 @@ func (w *walker) unwrap(c *Command) {
 	argv := c.Argv[at:]
 	if name == "xargs" {
 		argv = append(argv[:len(argv):len(argv)], Word{Text: "(standard input)", Split: true})
-		if by := replaced(c.Argv[1:at]); by != "" {
+		for _, by := range replaced(c.Argv[1:at]) {
 			argv = slices.Clone(argv)
 			for i := range argv {
 				argv[i].Known = argv[i].Known && !strings.Contains(argv[i].Text, by)
@@ -117,16 +117,20 @@ func (w *walker) unwrap(c *Command) {
 	w.inner(c, argv, assigns)
 }
 
-// replaced is what xargs -I replaces in the words of its command.
-func replaced(options []Word) string {
+// replaced are the texts that xargs -I may replace in the words of its command. An
+// I that is the value of another option counts too.
+func replaced(options []Word) (by []string) {
 	for i, word := range options {
-		if rest, ok := strings.CutPrefix(word.Text, "-I"); ok && rest != "" {
-			return rest
-		} else if ok && i+1 < len(options) {
-			return options[i+1].Text
+		_, rest, ok := strings.Cut(word.Text, "I")
+		switch {
+		case !ok || word.Text[0] != '-':
+		case rest != "":
+			by = append(by, rest)
+		case i+1 < len(options):
+			by = append(by, options[i+1].Text)
 		}
 	}
-	return ""
+	return by
 }
 
 // options returns where the options of argv end, and whether all are known.
@@ -278,14 +282,22 @@ func (w *walker) unwrapFind(c *Command) {
 		if !c.Argv[i].Known || !slices.Contains(runs, c.Argv[i].Text) {
 			continue
 		}
-		argv := []Word{}
-		for i++; i < len(c.Argv) && c.Argv[i].Text != ";" && c.Argv[i].Text != "+"; i++ {
-			word := c.Argv[i]
+		end := FindEnd(c.Argv, i)
+		argv := slices.Clone(c.Argv[i+1 : end])
+		for j, word := range argv {
 			if strings.Contains(word.Text, "{}") {
-				word = Word{Text: word.Text}
+				argv[j] = Word{Text: word.Text, Split: end < len(c.Argv) && c.Argv[end].Text == "+"}
 			}
-			argv = append(argv, word)
 		}
 		w.inner(c, argv, nil)
+		i = end
 	}
+}
+
+// FindEnd returns where the command ends that the find action at i runs: at a ; or
+// at a + that follows {}. Any other + is a word of the command.
+func FindEnd(argv []Word, i int) int {
+	for i++; i < len(argv) && argv[i].Text != ";" && (argv[i].Text != "+" || argv[i-1].Text != "{}"); i++ {
+	}
+	return min(i, len(argv))
 }

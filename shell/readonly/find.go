@@ -46,8 +46,13 @@ func find(r *run, c shell.Command, args []shell.Word) string {
 				return "the value of " + word.Text + " is not known"
 			}
 		case word.Text == "-exec":
-			for i++; i < len(args) && args[i].Text != ";" && args[i].Text != "+"; i++ {
+			end := shell.FindEnd(args, i)
+			for _, word := range args[i:end] {
+				if !word.Known {
+					return "the word " + word.Text + " may end what find runs"
+				}
 			}
+			i = end
 			if runs++; runs > len(c.Inner) {
 				return "what find runs is not known"
 			}
@@ -81,22 +86,27 @@ func (r *run) regular(starts, expression []shell.Word) bool {
 		return false
 	}
 	for _, word := range starts {
-		if !word.Known || strings.HasPrefix(word.Text, "-") || r.content(word, true) != "" {
+		if !word.Known || strings.HasPrefix(word.Text, "-") || strings.HasPrefix(word.Text, "+") || r.content(word, true) != "" {
 			return false
 		}
 	}
 	typed := false
-	for i, word := range expression {
-		switch word.Text {
-		case "-o", "-or", ",", "!", "-not", "(", "-follow":
+	for i := 0; i < len(expression); i++ {
+		switch text := expression[i].Text; {
+		case slices.Contains([]string{"-o", "-or", ",", "!", "-not", "(", "-follow"}, text):
 			return false
-		case "-exec":
-			return typed
-		case "-type":
+		case text == "-exec" && !typed:
+			return false
+		case text == "-exec":
+			i = shell.FindEnd(expression, i)
+		case text == "-type":
 			typed = typed || i+1 < len(expression) && expression[i+1].Known && expression[i+1].Text == "f"
+			i++
+		case slices.Contains(findValued, text):
+			i++
 		}
 	}
-	return false
+	return typed
 }
 
 func isFindExpression(word shell.Word) bool {

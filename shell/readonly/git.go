@@ -58,7 +58,7 @@ var gitCommands = []gitCommand{
 	{name: "verify-commit", options: "-v --verbose --raw", kind: text, worktree: true},
 	{name: "verify-tag", options: "-v --verbose --raw --format=", kind: text, worktree: true},
 	{name: "branch", options: "-arvl --list --all --remotes --verbose --show-current --contains= --no-contains= --merged= --no-merged= --points-at= --sort= --format= --color? --no-color --column? --no-column --abbrev= --ignore-case", kind: text, needs: " -l --list "},
-	{name: "tag", options: "-ln? --list --contains= --no-contains= --merged= --no-merged= --points-at= --sort= --format= --color? --no-color --column? --ignore-case", kind: text, needs: " -l --list "},
+	{name: "tag", options: "-l -n? --list --contains= --no-contains= --merged= --no-merged= --points-at= --sort= --format= --color? --no-color --column? --ignore-case", kind: text, needs: " -l --list "},
 	{name: "remote", options: "-v --verbose", kind: none},
 	{name: "stash list", options: gitRevisions, kind: none},
 	{name: "worktree list", options: "-vz --porcelain --verbose", kind: none},
@@ -104,7 +104,7 @@ func git(r *run, c shell.Command, args []shell.Word) string {
 	}
 	// Words are relative to where git goes.
 	there := &run{Judge: r.Judge, cwds: dirs}
-	s := &scan{model: model{options: command.options, kind: command.kind, most: command.most, tame: command.kind == text}, r: there, name: "git " + command.name, seen: map[string]bool{}, ended: -1}
+	s := &scan{model: model{options: command.options, kind: command.kind, most: command.most}, r: there, name: "git " + command.name, seen: map[string]bool{}, ended: -1}
 	why := s.read(rest)
 	if why == "" {
 		why = s.judge()

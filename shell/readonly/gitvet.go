@@ -98,8 +98,9 @@ func vetConfig(text string, programs bool) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		for strings.HasPrefix(line, "[") {
+			// A name of a subsection may have a bracket in it, and look like a header.
 			end := strings.IndexByte(line, ']')
-			if end < 0 {
+			if end < 0 || strings.ContainsAny(line[end+1:], `]"`) || strings.Contains(line[:end], `\`) {
 				return "the repository's configuration is not understood"
 			}
 			head := line[1:end]
@@ -116,6 +117,9 @@ func vetConfig(text string, programs bool) string {
 			continue
 		}
 		name, value, _ := strings.Cut(line, "=")
+		if section == "" { // after a byte order mark git sees a header
+			return "the repository's configuration is not understood"
+		}
 		key := section + "." + strings.ToLower(strings.TrimSpace(name))
 		if strings.HasSuffix(value, `\`) {
 			return "the repository's configuration is not understood"
@@ -139,5 +143,5 @@ func matters(section, key string) bool {
 	case "gpg", "include", "includeif", "extensions", "pretty", "format":
 		return true
 	}
-	return key == "log.showsignature" || key == "remote.*.promisor" || key == "core.worktree" || key == "log.diffmerges"
+	return key == "log.showsignature" || key == "remote.*.promisor" || key == "remote.*.partialclonefilter" || key == "core.worktree" || key == "log.diffmerges"
 }

@@ -62,8 +62,8 @@ func (Host) Real(name string) (string, error) {
 	return real, nil
 }
 
-// Glob matches as the shell does, more or less: every name that the shell would
-// find is among those it returns.
+// Glob matches *, ? and sets of letters as the shell does, and names that begin with
+// a dot too.
 func (Host) Glob(pattern string) ([]string, error) { return filepath.Glob(pattern) }
 
 // maxFile bounds what ReadFile reads; an index of more files is not looked at.

@@ -1,6 +1,7 @@
 package readonly
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/letta-confine/letta-confine/shell"
@@ -23,6 +24,7 @@ const (
 //	-n:     letters with a value          -f@  ... that is a file to read
 //	-C?     letters with an optional value, attached
 //	-#      a number as an option, as in head -5
+//	-L%     letters whose value is always the next word, or a number attached
 //	-R!     letters that make it follow links beneath the directories it is given
 //	--name  a long option; --name= with a value, --name@ with a file to read,
 //	        --name? with an optional value, attached; --name! as above
@@ -32,6 +34,8 @@ type model struct {
 	options string
 	kind    operands
 	most    int  // operands at most; 0 for any number
+	first   bool // options end at the first operand
+	walks   bool // it opens what is in the directories that it is given
 	raw     bool // no option does more than show: every word is accepted
 	tame    bool // no option does more than read the files it is given
 }
@@ -47,7 +51,7 @@ func (m model) option(name string) (kind byte, ok bool) {
 			continue
 		}
 		mark := word[len(word)-1]
-		if strings.IndexByte(":@?=!", mark) >= 0 {
+		if strings.IndexByte(":@?=!%", mark) >= 0 {
 			word = word[:len(word)-1]
 		} else {
 			mark = 0
@@ -100,6 +104,8 @@ func (s *scan) read(args []shell.Word) string {
 			s.operands = append(s.operands, word)
 		case !word.Known:
 			return "the word " + word.Text + " of " + s.name + " is not known"
+		case s.first && len(s.operands) > 0:
+			return s.unknown("with " + word.Text + " after a file")
 		case word.Text == "--":
 			s.ended = len(s.operands)
 		default:
@@ -136,6 +142,12 @@ func (s *scan) take(word string, next []shell.Word) (int, string) {
 		}
 		s.seen["-"+word[i:i+1]] = true
 		s.follows = s.follows || kind == '!'
+		if kind == '%' {
+			if strings.Trim(word[i+1:], "0123456789") != "" {
+				return 0, s.unknown(word)
+			}
+			kind = ':'
+		}
 		if kind != 0 && kind != '!' {
 			return s.value(kind, word, word[i+1:], i+1 < len(word), next)
 		}
@@ -179,7 +191,11 @@ func (s *scan) judge() string {
 	if s.kind == none && len(list) > 0 || s.most > 0 && len(list) > s.most {
 		return s.name + " takes fewer words"
 	}
+	s.follows = s.follows || s.walks
 	for i, word := range list {
+		if s.most > 0 && word.Split {
+			return "the word " + word.Text + " of " + s.name + " may be several"
+		}
 		switch s.kind {
 		case text, names:
 			if word.Split && !s.tame && s.ended < 0 {
@@ -190,7 +206,10 @@ func (s *scan) judge() string {
 			if why != "" {
 				return why
 			}
-			if s.follows && word.Known && !s.r.AnyRoot {
+			if s.follows && word.Glob && !s.r.AnyRoot {
+				return "it follows links, and one may lead out of what " + word.Text + " matches"
+			}
+			if s.follows && word.Known && word.Text != "-" && !s.r.AnyRoot {
 				for _, cwd := range s.r.cwds {
 					if s.r.Facts == nil || s.r.Facts.Escapes(absolute(cwd, word.Text)) {
 						return "it follows links, and one may lead out of " + word.Text
@@ -199,7 +218,7 @@ func (s *scan) judge() string {
 			}
 		}
 	}
-	if s.follows && len(list) == 0 && !s.r.AnyRoot && (s.r.Facts == nil || s.r.Facts.Escapes(s.r.cwds[0])) {
+	if s.follows && len(list) == 0 && !s.r.AnyRoot && (s.r.Facts == nil || slices.ContainsFunc(s.r.cwds, s.r.Facts.Escapes)) {
 		return "it follows links, and one may lead out"
 	}
 	return ""

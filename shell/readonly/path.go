@@ -52,7 +52,7 @@ func (r *run) content(word shell.Word, options bool) string {
 	case word.Stream:
 		return ""
 	case word.Glob:
-		return r.globbed(word.Text, options)
+		return r.globbed(word.Text, options, word.Resplit)
 	case !word.Known:
 		return "the path " + word.Text + " is not known"
 	case word.Text == "-" && options, word.Text == "/dev/null", word.Text == "/dev/stdin":
@@ -76,14 +76,19 @@ func (r *run) content(word shell.Word, options bool) string {
 }
 
 // globbed looks at a pattern, and at what it matches now.
-func (r *run) globbed(pattern string, options bool) string {
+func (r *run) globbed(pattern string, options, resplit bool) string {
 	if r.lost {
 		return "the current directory is not known"
 	}
+	again := false
 	for _, cwd := range r.cwds { // what it would read, whatever the answer
 		if names, err := r.matches(cwd, pattern); err == nil {
 			r.reads = append(r.reads, names...)
+			again = again || slices.ContainsFunc(names, func(name string) bool { return strings.ContainsAny(path.Base(name), " \t\n*?[\\") })
 		}
+	}
+	if again && resplit {
+		return "a name that the pattern " + pattern + " matches becomes several words, for want of quotes"
 	}
 	if options && strings.IndexByte("*?[-", pattern[0]) >= 0 {
 		return "the pattern " + pattern + " may match a name that is an option"
@@ -124,7 +129,33 @@ func (r *run) matches(cwd, pattern string) ([]string, error) {
 	if r.Facts == nil {
 		return nil, fs.ErrInvalid
 	}
-	return r.Facts.Glob(absolute(cwd, pattern))
+	return r.Facts.Glob(absolute(cwd, widened(pattern)))
+}
+
+// widened is a pattern that matches all that the shell's does, whatever its locale:
+// of ranges, classes and negations, and of how many bytes are a character, only the
+// shell knows. In what it stands for, a name beside them may be among the matches.
+func widened(pattern string) string {
+	parts := strings.Split(pattern, "/")
+	for i, part := range parts {
+		for at := 0; at < len(part); at++ {
+			switch part[at] {
+			case '\\':
+				at++
+			case '?':
+				part = part[:at] + "*" + part[at+1:]
+			case '[':
+				end := strings.IndexByte(part[at:], ']')
+				if end > 1 && strings.Trim(part[at+1:at+end], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._") == "" {
+					at += end
+					continue
+				}
+				part = part[:at] + "*"
+			}
+		}
+		parts[i] = part
+	}
+	return strings.Join(parts, "/")
 }
 
 // cd judges cd and follows it.

@@ -274,6 +274,8 @@ func special(name string) func(*run, shell.Command, []shell.Word) string {
 		return query
 	case "test", "[":
 		return test
+	case "strings":
+		return strs
 	case "printf":
 		return printf
 	case "date":

@@ -148,6 +148,27 @@ func TestGitRunsNoProgram(t *testing.T) {
 	}
 }
 
+// Texts that hide a key of git's from a reader that is not as careful.
+func TestVetConfig(t *testing.T) {
+	for _, tt := range []struct {
+		text     string
+		programs bool
+		asks     bool
+	}{
+		{"[core]\n\tbare = false\n[remote \"o\"]\n\turl = x\n", true, false},
+		{"[filter \"x][advice]\"]\nclean = ./x\n", true, true},
+		{"[diff \"x] [advice ]\"]\ntextconv = ./x\n", true, true},
+		{"[gpg \"a\\\"]\"]\nprogram = ./x\n", false, true},
+		{"\ufeff[gpg]\nprogram = ./x\n", false, true},
+		{"[remote \"o\"]\npartialclonefilter = blob:none\n", false, true},
+		{"[core]\nbare = \\\nfsmonitor = ./x\n", true, true},
+	} {
+		if why := vetConfig(tt.text, tt.programs); (why != "") != tt.asks {
+			t.Errorf("vetConfig(%q, %v) = %q", tt.text, tt.programs, why)
+		}
+	}
+}
+
 func gitInit(t testing.TB, dir string) {
 	t.Helper()
 	gitRun(t, dir, "init", "-q")

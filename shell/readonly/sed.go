@@ -164,6 +164,8 @@ func sedParts(s string, n int) (string, bool) {
 	delimiter, bracket, regexp := s[0], false, true
 	for i := 1; i < len(s); i++ {
 		switch {
+		case s[i] == '\n': // which ends a label in some seds, and the command here
+			return "", false
 		case s[i] == '\\':
 			i++
 		case s[i] == delimiter:

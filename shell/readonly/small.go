@@ -32,6 +32,11 @@ func printf(_ *run, _ shell.Command, args []shell.Word) string {
 	if len(args) > 0 && (!args[0].Known || strings.HasPrefix(args[0].Text, "-")) {
 		return "the format of printf is not known"
 	}
+	for _, word := range args { // the printf of ksh evaluates numbers, subscripts too
+		if word.Known && strings.Contains(word.Text, "[") && strings.ContainsAny(word.Text, "$`") {
+			return "printf may evaluate " + word.Text
+		}
+	}
 	return ""
 }
 
@@ -118,6 +123,29 @@ func query(r *run, c shell.Command, args []shell.Word) string {
 			}
 		}
 	}
+	s := &scan{model: m, r: r, name: c.Argv[0].Text, seen: map[string]bool{}, ended: -1}
+	if why := s.read(args); why != "" {
+		return why
+	}
+	// One yq takes the name of a file for one where there is no program before it.
+	if len(s.operands) > 0 && s.operands[0].Known && s.name == "yq" && !r.lost && r.Facts != nil && slices.ContainsFunc(r.cwds, func(cwd string) bool {
+		return r.Facts.Exists(absolute(cwd, s.operands[0].Text))
+	}) {
+		if why := r.content(s.operands[0], true); why != "" {
+			return why
+		}
+	}
+	return s.judge()
+}
+
+// strs is strings, which takes @file for a file of more words.
+func strs(r *run, c shell.Command, args []shell.Word) string {
+	for _, word := range args {
+		if strings.HasPrefix(word.Text, "@") {
+			return "strings reads its words from " + word.Text
+		}
+	}
+	m := model{options: "-afowd -n: -t: -e: -# --all --print-file-name --bytes= --radix= --encoding=" + common, kind: files}
 	return r.model(c.Argv[0].Text, m, args)
 }
 
@@ -151,6 +179,9 @@ func gh(r *run, _ shell.Command, args []shell.Word) string {
 		if !word.Known {
 			return "the word " + word.Text + " of gh is not known"
 		}
+		if elsewhere(word.Text) {
+			return "gh may ask another host than github.com, or for more than to see: " + word.Text
+		}
 	}
 	switch {
 	case len(args) >= 1 && args[0].Text == "status":
@@ -161,6 +192,23 @@ func gh(r *run, _ shell.Command, args []shell.Word) string {
 		return r.model("gh", model{options: ghOptions, kind: text, tame: true}, args[2:])
 	}
 	return "this command of gh is not known to be read-only"
+}
+
+// elsewhere reports whether a word of gh names another host, which gets what the
+// other words say and maybe a token, or asks for another method than the request's.
+func elsewhere(word string) bool {
+	_, value, attached := strings.Cut(word, "=")
+	if !attached || !strings.HasPrefix(word, "-") {
+		value = strings.TrimPrefix(word, "-R")
+	}
+	host, isURL := value, strings.Contains(value, "://")
+	if isURL {
+		_, host, _ = strings.Cut(value, "://")
+	}
+	host, rest, _ := strings.Cut(host, "/")
+	other := host != "github.com" && host != "api.github.com"
+	return strings.HasPrefix(word, "--hostname") || isURL && other || other && strings.Contains(host, ".") && strings.Contains(rest, "/") ||
+		strings.Contains(strings.ToLower(word), "method-override")
 }
 
 func ghAPI(r *run, args []shell.Word) string {

@@ -24,8 +24,8 @@ var models = []struct {
 	{"tac", model{options: "-br -s: --before --regex --separator=" + common, kind: files, tame: true}},
 	{"nl", model{options: "-b: -d: -f: -h: -i: -l: -n: -s: -v: -w: -p" + common, kind: files, tame: true}},
 	{"rev", model{options: "-hV", kind: files, tame: true}},
-	{"less", model{options: "-NSRFXEinIMmeg -#", kind: files}},
-	{"more", model{options: "-dlfpcsu -#", kind: files}},
+	{"less", model{options: "-NSRFXEinIMmeg -#", kind: files, first: true}},
+	{"more", model{options: "-dlfpcsu -#", kind: files, first: true}},
 
 	{"grep", model{options: grepOptions, kind: pattern}},
 	{"egrep", model{options: grepOptions, kind: pattern}},
@@ -43,7 +43,7 @@ var models = []struct {
 	{"ls", model{raw: true}},
 	{"stat", model{raw: true}},
 	{"df", model{raw: true}},
-	{"tree", model{options: "-adfiqNQpugsDFvtcUrCnxJX -L: -I: -P: --noreport --dirsfirst --filelimit= --charset= --gitignore --prune --du --si --inodes --device --sort? --matchdirs --ignore-case" + common, kind: names}},
+	{"tree", model{options: "-adfiqNQpugsDFvtcUrCnxJX -L% -I% -P% --noreport --dirsfirst --filelimit= --charset= --gitignore --prune --du --si --inodes --device --sort? --matchdirs --ignore-case" + common, kind: names}},
 	{"du", model{options: "-0abcDhHklLmPsSx -d: -t: -B: --apparent-size --bytes --total --human-readable --max-depth= --summarize --all --exclude= --one-file-system --si --threshold= --time? --time-style= --block-size= --separate-dirs" + common, kind: names}},
 	{"realpath", model{options: "-eLmPqsz --canonicalize-existing --canonicalize-missing --logical --physical --quiet --strip --no-symlinks --zero --relative-to= --relative-base=" + common, kind: names, tame: true}},
 	{"readlink", model{options: "-efmnqsvz --canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet --silent --verbose --zero" + common, kind: names, tame: true}},
@@ -61,7 +61,7 @@ var models = []struct {
 	{"cmp", model{options: "-bls -i: -n: --print-bytes --ignore-initial= --verbose --bytes= --quiet --silent" + common, kind: files, tame: true}},
 	{"diff", model{options: "-abBcdeEinNpqstTuwyZ -r! -U: -C: -W: -I: -x: -F: -# --brief --report-identical-files --unified? --context? --color? --ignore-case " +
 		"--ignore-all-space --ignore-space-change --ignore-blank-lines --ignore-trailing-space --recursive! --new-file --side-by-side --width= " +
-		"--suppress-common-lines --text --exclude= --minimal --label= --strip-trailing-cr --no-dereference" + common, kind: files}},
+		"--suppress-common-lines --text --exclude= --minimal --label= --strip-trailing-cr --no-dereference" + common, kind: files, walks: true}},
 	{"join", model{options: "-iz -1: -2: -a: -e: -j: -o: -t: -v: --ignore-case --header --check-order --nocheck-order" + common, kind: files}},
 	{"uniq", model{options: "-cdDiuz -f: -s: -w: --count --repeated --all-repeated? --ignore-case --unique --skip-fields= --skip-chars= --check-chars= --group?" + common, kind: files, most: 1}},
 	{"sort", model{options: "-bcCdfghiMmnrRsuVz -k: -t: -S: --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --human-numeric-sort " +
@@ -74,9 +74,8 @@ var models = []struct {
 	{"cksum", model{options: "--help --version", kind: files, tame: true}},
 	{"base64", model{options: "-di -w: --decode --ignore-garbage --wrap=" + common, kind: files, most: 1}},
 	{"od", model{options: "-abcdfilosvx -A: -j: -N: -S: -t: -w? --address-radix= --skip-bytes= --read-bytes= --format= --output-duplicates --width?" + common, kind: files}},
-	{"xxd", model{options: "-abeipuv -c: -g: -l: -s: -o:", kind: files, most: 1}},
+	{"xxd", model{options: "-abeipuv -c: -g: -l: -s: -o:", kind: files, most: 1, first: true}},
 	{"hexdump", model{options: "-bcCdovx -n: -s: -e:", kind: files}},
-	{"strings", model{options: "-afowd -n: -t: -e: -# --all --print-file-name --bytes= --radix= --encoding=" + common, kind: files}},
 
 	{"pwd", model{options: "-LP --logical --physical" + common, kind: none}},
 	{"whoami", model{options: "--help --version", kind: none}},
