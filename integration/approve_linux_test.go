@@ -247,6 +247,32 @@ func TestQuestionEnds(t *testing.T) {
 	})
 }
 
+// TestApproveAtATerminal: the question alone is the same, and runs nothing.
+func TestApproveAtATerminal(t *testing.T) {
+	eachOn(t, "landlock", func(t *testing.T, b box) {
+		for keys, want := range map[string][]string{
+			"allow\r": {"allowed-once", "status 0"},
+			"no\r":    {"rejected", "status 2"},
+			"\x03":    {"cancelled", "status 4"},
+		} {
+			tr := testenv.NewTree(t, b.user)
+			script := `launcher=$1; shift; "$launcher" approve "$@"; echo "status $?"; read -r line`
+			p := b.types(t, tr, script, append(modeFlags(tr), "--answerer", "tty", "--justification", "a test"), "touch", "made")
+			p.waits(question)
+			if shown := p.screen(); !strings.Contains(shown, `command: touch made`) || !strings.Contains(shown, `reason:  "a test"`) {
+				t.Errorf("the terminal shows\n%s", shown)
+			}
+			p.types(keys)
+			for _, text := range want {
+				p.waits(text)
+			}
+			if after := attributes(t, p.slave); after != p.before || tr.Exists("work/made") {
+				t.Errorf("%q: the terminal has the attributes %+v, and had %+v; that the command ran is %v", keys, after, p.before, tr.Exists("work/made"))
+			}
+		}
+	})
+}
+
 // TestQuestionInTheBackground: whoever has the terminal is not disturbed, and the
 // launcher is not stopped.
 func TestQuestionInTheBackground(t *testing.T) {

@@ -3,6 +3,7 @@ package integration
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -108,19 +109,35 @@ func TestKilledLauncher(t *testing.T) {
 // family returns a process and its descendants.
 func family(t *testing.T, pid int) []int {
 	t.Helper()
+	all, err := descend(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// descend leaves out who ends, and is waited for, between its parent's list of
+// children and its own.
+func descend(pid int) ([]int, error) {
 	all := []int{pid}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	for _, field := range strings.Fields(string(text)) {
 		child, err := strconv.Atoi(field)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
-		all = append(all, family(t, child)...)
+		below, err := descend(child)
+		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, below...)
 	}
-	return all
+	return all, nil
 }
 
 // gone waits for processes to end. One that nobody has waited for counts as ended.

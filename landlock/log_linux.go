@@ -69,7 +69,7 @@ func (l *Log) enabled() (bool, error) {
 		return false, ErrNoAudit
 	}
 	for {
-		kind, body, ok := l.receive(time.Second)
+		kind, body, ok := l.receive(5 * time.Second)
 		switch {
 		case !ok:
 			return false, ErrNoAudit
@@ -109,7 +109,7 @@ func (l *Log) receive(wait time.Duration) (kind uint16, body []byte, ok bool) {
 
 // quiet is how long the log has to be silent before Refusals believes that it has
 // seen everything: a thread of the kernel's sends the records.
-const quiet = 50 * time.Millisecond
+const quiet = 200 * time.Millisecond
 
 // Refusals returns what the domains that process pid made have denied, each once, and
 // at most so many.

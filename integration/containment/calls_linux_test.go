@@ -218,10 +218,12 @@ func fdChdir(p []string) error {
 	return read(p[1])
 }
 
-// wait waits until a file is there.
+// wait waits until a file is there, and looks once more after the limit: the process
+// may have been stopped since it last did.
 func wait(path string, limit time.Duration) error {
 	for deadline := time.Now().Add(limit); ; time.Sleep(2 * time.Millisecond) {
-		if _, err := os.Lstat(path); err == nil || time.Now().After(deadline) {
+		last := time.Now().After(deadline)
+		if _, err := os.Lstat(path); err == nil || last {
 			return err
 		}
 	}

@@ -45,7 +45,7 @@ func order(w world) string {
 	if res := w.run("sh", "-c", script); res.Status != 0 {
 		return fmt.Sprintf("status-%d", res.Status)
 	}
-	return "ok " + errnoName(wait(w.tree.Path("work/copy"), 5*time.Second))
+	return "ok " + errnoName(wait(w.tree.Path("work/copy"), 20*time.Second))
 }
 
 // tmux lets a server that runs outside read the file.
@@ -54,14 +54,14 @@ func tmux(w world) string {
 	outside := w
 	outside.confined = false
 	socket, copied := w.tree.Path("tmp/tmux"), w.tree.Path("tmp/copy")
-	if res := outside.run("env", "SHELL=/bin/sh", "tmux", "-f", "/dev/null", "-S", socket, "new-session", "-d", "sleep 20"); res.Status != 0 {
+	if res := outside.run("env", "SHELL=/bin/sh", "tmux", "-f", "/dev/null", "-S", socket, "new-session", "-d", "sleep 60"); res.Status != 0 {
 		w.t.Fatalf("starting tmux gave %+v", res)
 	}
 	defer outside.run("tmux", "-S", socket, "kill-server")
 	if res := w.run("tmux", "-S", socket, "run-shell", "cat "+w.tree.Path(secret)+" > "+copied+".part && mv "+copied+".part "+copied); res.Status != 0 {
 		return fmt.Sprintf("status-%d", res.Status)
 	}
-	return errnoName(wait(copied, 5*time.Second))
+	return errnoName(wait(copied, 20*time.Second))
 }
 
 // agent uses the keys of an ssh-agent.
@@ -76,7 +76,7 @@ func agent(w world) string {
 	}
 	defer cmd.Wait()
 	defer cmd.Process.Kill()
-	if err := wait(socket, 5*time.Second); err != nil {
+	if err := wait(socket, 20*time.Second); err != nil {
 		w.t.Fatal(err)
 	}
 	key := fmt.Sprintf(`ssh-keygen -q -t ed25519 -N "" -f %[2]s && SSH_AUTH_SOCK=%[1]s ssh-add -q %[2]s`, socket, w.tree.Path("tmp/key"))

@@ -47,7 +47,7 @@ func stageMain(args []string) int {
 		return 3
 	}
 	if len(late) > 0 {
-		err := wait("ready", 10*time.Second)
+		err := wait("ready", 20*time.Second)
 		if err == nil {
 			err = mountAll(late)
 		}

@@ -45,7 +45,7 @@ const base = "bookworm"
 
 // bootLimit is how long a guest may take; emulated and beside others, one takes
 // five to ten seconds.
-const bootLimit = 2 * time.Minute
+const bootLimit = 4 * time.Minute
 
 func (k kernel) run(e *env) (map[string]verdict, error) {
 	s, err := e.suite(k.suite, k.arch)
