@@ -86,7 +86,7 @@ func (r *run) regular(starts, expression []shell.Word) bool {
 		return false
 	}
 	for _, word := range starts {
-		if !word.Known || strings.HasPrefix(word.Text, "-") || strings.HasPrefix(word.Text, "+") || r.content(word, true) != "" {
+		if !word.Known || word.Text == "" || strings.IndexByte("-+@", word.Text[0]) >= 0 || r.content(word, true) != "" {
 			return false
 		}
 	}

@@ -24,13 +24,21 @@ func bare(r *run, c shell.Command, args []shell.Word) string {
 	return "what " + c.Argv[0].Text + " runs is not known"
 }
 
-// printf with -v evaluates the name of the variable.
+// printf with -v evaluates the name of the variable, and bash's sets one by %n.
 func printf(_ *run, _ shell.Command, args []shell.Word) string {
-	if len(args) > 0 && args[0].Known && args[0].Text == "--" {
-		return ""
+	ended := len(args) > 0 && args[0].Known && args[0].Text == "--"
+	if ended {
+		args = args[1:]
 	}
-	if len(args) > 0 && (!args[0].Known || strings.HasPrefix(args[0].Text, "-")) {
+	if len(args) > 0 && (!args[0].Known || strings.HasPrefix(args[0].Text, "-") && !ended) {
 		return "the format of printf is not known"
+	}
+	if len(args) > 0 {
+		for _, directive := range strings.Split(strings.ReplaceAll(args[0].Text, "%%", ""), "%")[1:] {
+			if strings.HasPrefix(strings.TrimLeft(directive, "#0-+ '*.123456789hlLjztq"), "n") {
+				return "printf %n sets a variable"
+			}
+		}
 	}
 	for _, word := range args { // the printf of ksh evaluates numbers, subscripts too
 		if word.Known && strings.Contains(word.Text, "[") && strings.ContainsAny(word.Text, "$`") {
