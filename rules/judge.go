@@ -318,7 +318,19 @@ var fileTools = []string{"cp", "mv", "ln", "dd", "install", "tee", "truncate", "
 // hides reports whether a command opens a file whose name is not known.
 func hides(c shell.Command) bool {
 	return len(c.Argv) > 0 && slices.Contains(fileTools, path.Base(c.Argv[0].Text)) &&
-		slices.ContainsFunc(c.Argv[1:], func(w shell.Word) bool { return !w.Known && !w.Glob && !w.Stream })
+		slices.ContainsFunc(c.Argv[1:], func(w shell.Word) bool { return !w.Known && !w.Glob && !w.Stream && atHome(w) == "" })
+}
+
+// atHome is a word that is a path in the home directory, where the text may set HOME
+// so that the word is not known.
+func atHome(w shell.Word) string {
+	text := strings.Trim(w.Text, `"`)
+	for _, home := range []string{"~/", "$HOME/", "${HOME}/"} {
+		if rest, ok := strings.CutPrefix(text, home); ok && !strings.ContainsAny(rest, "$`*?[{\"'\\") {
+			return "~/" + rest
+		}
+	}
+	return ""
 }
 
 // operandsOf are the words of a command, and of those it runs, that may be paths, and
@@ -345,6 +357,9 @@ func operandsOf(c shell.Command, glob func(string) []string) []string {
 		if word.Glob && i > 0 {
 			out = append(out, glob(word.Text)...)
 			continue
+		}
+		if home := atHome(word); home != "" && !word.Known {
+			out = append(out, home)
 		}
 		for _, here := range []string{`$PWD/`, `${PWD}/`, `$(pwd)/`} {
 			if _, rest, ok := strings.Cut(word.Text, here); ok && !word.Known {
