@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"path"
 	"slices"
 
 	"github.com/letta-confine/letta-confine/shell"
@@ -120,7 +121,7 @@ func (s *subject) allowsCommand(c shell.Command, judge func(shell.Command) reado
 		return !slices.ContainsFunc(st.Cwds, func(cwd string) bool { return !s.insideFrom(dir, cwd) })
 	}
 	for i, r := range s.Rules[Allow] {
-		if canonical(r.Tool) == "Bash" && !r.Bare && r.shell.allows(c, inside) {
+		if canonical(r.Tool) == "Bash" && !r.Bare && r.shell.allows(c, inside) && s.allowsRun(c, r.shell, judge, reading) {
 			return true, &s.Rules[Allow][i]
 		}
 	}
@@ -141,6 +142,24 @@ func (s *subject) allowsCommand(c shell.Command, judge func(shell.Command) reado
 		}
 	}
 	return true, used
+}
+
+// allowsRun reports whether what find and xargs run is allowed where a rule is met
+// that allows these: each is a command of its own, unless the rule names it.
+func (s *subject) allowsRun(c shell.Command, r *shellRule, judge func(shell.Command) readonly.Statement, reading bool) bool {
+	if name := path.Base(c.Argv[0].Text); name != "find" && name != "xargs" || !r.prefix || len(r.commands) == 0 {
+		return true
+	}
+	named := min(len(r.commands[0]), len(c.Argv))
+	for _, inner := range c.Inner {
+		if len(inner.Argv) == 0 || slices.ContainsFunc(c.Argv[1:named], func(w shell.Word) bool { return w.Text == inner.Argv[0].Text }) {
+			continue
+		}
+		if ok, _ := s.allowsCommand(inner, judge, reading); !ok {
+			return false
+		}
+	}
+	return !c.Hidden
 }
 
 // insideFrom is inside for a directory that is relative to another than the
