@@ -53,6 +53,9 @@ func (in *inputs) privately(p *policy.Policy) error {
 		in.private = append(in.private, path)
 	}
 	dir, err := in.tempDirAnywhere()
+	if given := in.getenv("TMPDIR"); err == nil && given != "" {
+		err = in.unplanted("TMPDIR", given, dir)
+	}
 	if err != nil {
 		return err
 	}
