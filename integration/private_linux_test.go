@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -82,6 +83,31 @@ func TestPrivateTmp(t *testing.T) {
 		}
 		if want := strings.Repeat(dir+" ", 3) + dir + "/zsh\n" + mode + "\n"; res.Stdout != want {
 			t.Errorf("the command says %q, want %q", res.Stdout, want)
+		}
+	})
+}
+
+// TestPrivateTmpAndAliases: what is denied below /tmp stays denied on a backend that
+// leaves the host's /tmp in sight, and so does the place where it is mounted too.
+func TestPrivateTmpAndAliases(t *testing.T) {
+	eachOn(t, "landlock", func(t *testing.T, b box) {
+		testenv.Need(t, testenv.FacilityRoot, testenv.HasRoot())
+		tr := testenv.NewTree(t, b.user) // below /tmp
+		for _, confined := range []bool{true, false} {
+			argv := []string{"/bin/sh", "-c", `cat "$1"; cat "$2"`, "sh", tr.Path(bob + "/memory/x.md"), tr.Path("out/sub/bob/memory/x.md")}
+			if confined {
+				argv = b.command(t, tr, flags{"--mode", "workspace-write", "--tmp", "private", "--deny", tr.Path(agents)}, argv...).Argv
+			}
+			steps := []string{testenv.Helper(t), "mounted", strconv.Itoa(b.user.UID), strconv.Itoa(b.user.GID), "bind", tr.Path(agents), tr.Path("out/sub"), "", "--"}
+			c := testenv.Command{User: testenv.Root, Dir: tr.Path("work"), Home: tr.Home(), Argv: append(steps, argv...)}
+			c.Env = []string{"TMPDIR=" + tr.Path("tmp")}
+			res := c.Run(t)
+			if confined && (res.Status != 1 || res.Stdout != "" || strings.Count(res.Stderr, "Permission denied") != 2) {
+				t.Errorf("a denied root and its other place = %+v, want both refused", res)
+			}
+			if !confined && res.Stdout != testenv.BobText+testenv.BobText {
+				t.Errorf("control: %+v, want the file twice", res)
+			}
 		}
 	})
 }

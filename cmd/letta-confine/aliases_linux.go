@@ -15,27 +15,34 @@ import (
 // to the same list: a bind mount of a part of it, or a second mount of its file
 // system. It reads what is mounted now; what is mounted later is another matter.
 // The policy is resolved again where there are any.
-func (in *inputs) aliases() error {
-	if !slices.ContainsFunc(in.resolved.Restrictions(), func(l policy.Layer) bool { return l.Root.Kind != policy.Missing }) {
-		return nil
-	}
-	text, err := readFile("/proc/self/mountinfo", maxMountinfo)
-	if errors.Is(err, unix.ENOENT) {
-		in.limits = append(in.limits, "aliases")
-		return nil // no /proc: bubblewrap will not work, and Landlock says what it cannot see
-	}
-	if err != nil {
-		return fmt.Errorf("mounts: %w", err)
-	}
-	mounts, err := hostfs.ParseMounts(string(text))
-	if err != nil {
-		return fmt.Errorf("mounts: %w", err)
-	}
-	in.aliasOf, err = hostfs.AddAliases(&in.policy, in.resolved, mounts)
+func (in *inputs) aliases() (err error) {
+	in.aliasOf, err = in.addAliases(&in.policy, in.resolved)
 	if err != nil || len(in.aliasOf) == 0 {
 		return err
 	}
 	return in.resolve()
+}
+
+// addAliases is hostfs.AddAliases with the mounts of this process.
+func (in *inputs) addAliases(p *policy.Policy, r policy.Resolved) (map[string]string, error) {
+	if !slices.ContainsFunc(r.Restrictions(), func(l policy.Layer) bool { return l.Root.Kind != policy.Missing }) {
+		return nil, nil
+	}
+	text, err := readFile("/proc/self/mountinfo", maxMountinfo)
+	if errors.Is(err, unix.ENOENT) {
+		if !slices.Contains(in.limits, "aliases") {
+			in.limits = append(in.limits, "aliases")
+		}
+		return nil, nil // no /proc: bubblewrap will not work, and Landlock says what it cannot see
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mounts: %w", err)
+	}
+	mounts, err := hostfs.ParseMounts(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("mounts: %w", err)
+	}
+	return hostfs.AddAliases(p, r, mounts)
 }
 
 // maxMountinfo bounds what is read of the mount table: a hundred thousand mounts

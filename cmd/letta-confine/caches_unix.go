@@ -32,14 +32,22 @@ const cacheMark = "@caches"
 func (in *inputs) caches(p *policy.Policy) error {
 	switch in.opts.caches {
 	case "host":
-		for _, dir := range in.hostCaches() {
-			if info, err := (hostfs.FS{}).Lstat(dir); err == nil && info.Kind == policy.Dir {
-				if err := p.Add(policy.Writable, dir); err != nil {
-					return err
-				}
+		for _, c := range in.hostCaches() {
+			if info, err := (hostfs.FS{}).Lstat(c.path); err != nil || info.Kind != policy.Dir {
+				continue
+			}
+			// Two caches lie in the directory of a third, where a run can write.
+			if err := in.unplanted("--caches host: "+c.name, c.given, c.path); err != nil {
+				return err
+			}
+			if err := p.Add(policy.Writable, c.path); err != nil {
+				return err
 			}
 		}
 	case "private":
+		if err := in.unplantedChdir(); err != nil {
+			return err
+		}
 		folder, err := in.cacheFolder()
 		if err != nil {
 			return err
@@ -53,20 +61,22 @@ func (in *inputs) caches(p *policy.Policy) error {
 	return nil
 }
 
-// hostCaches are the user's own cache directories, canonical.
-func (in *inputs) hostCaches() []string {
+// hostCache is one of the user's own cache directories.
+type hostCache struct{ name, given, path string } // by the variable; path is canonical
+
+func (in *inputs) hostCaches() []hostCache {
 	home := in.getenv("HOME")
-	var dirs []string
+	var list []hostCache
 	for _, v := range cacheVars {
 		dir := in.getenv(v.name)
 		if dir == "" && home != "" {
 			dir = home + "/" + v.usual
 		}
 		if filepath.IsAbs(dir) {
-			dirs = append(dirs, canonicalOr(dir))
+			list = append(list, hostCache{v.name, dir, canonicalOr(dir)})
 		}
 	}
-	return dirs
+	return list
 }
 
 // cacheFolder names the private cache folder of the workspace, which is the

@@ -89,6 +89,9 @@ func (in *inputs) credentials() error {
 		}
 		in.secrets = append(in.secrets, secret{name, ref, from.Layer, value})
 		if from.Layer == credential.Project {
+			if err := in.unplantedChdir(); err != nil {
+				return err
+			}
 			in.hidden = append(in.hidden, hidden{from.Path, "the .env file that a credential is from"})
 		}
 	}

@@ -150,8 +150,8 @@ func (in *inputs) explainPath(given string) (explanation, error) {
 		e.Hint = in.worktreeHint(path)
 	}
 	if !e.Write && e.Read && in.opts.caches == "none" {
-		for _, dir := range in.hostCaches() {
-			if policy.Holds(dir, path) {
+		for _, c := range in.hostCaches() {
+			if policy.Holds(c.path, path) {
 				e.Hint = "this is a cache: --caches private gives the workspace its own, --caches host shares yours"
 			}
 		}

@@ -36,6 +36,7 @@ type inputs struct {
 	env      []string // of the command
 	cwd      string   // where the command starts, canonical
 	cwdID    policy.ID
+	came     string        // --chdir as it was written, and absolute; or ""
 	policy   policy.Policy // all sources together
 	resolved policy.Resolved
 
@@ -229,6 +230,7 @@ func (in *inputs) creates() bool { return len(in.makes) > 0 || in.opts.createWri
 // directory finds the physical working directory of the command.
 func (in *inputs) directory() error {
 	if dir := in.opts.chdir; dir != "" {
+		in.came = absolute(dir)
 		if err := unix.Chdir(dir); err != nil {
 			return fmt.Errorf("--chdir %q: %w", dir, err)
 		}

@@ -130,6 +130,8 @@ func (in *inputs) workspace(p *policy.Policy) error {
 		if info, err := (hostfs.FS{}).Lstat(path); err != nil || info.Kind != policy.Dir {
 			return withHint(fmt.Errorf("--workspace %q is not a directory", given), "name the directory that the command works on")
 		}
+	} else if err := in.unplantedChdir(); err != nil {
+		return err
 	}
 	switch {
 	case path == "/":
@@ -172,7 +174,7 @@ func (in *inputs) tempDir(home string) (string, error) {
 	case path != in.cwd && policy.Holds(path, in.cwd):
 		reason = "holds the working directory"
 	default:
-		return path, nil
+		return path, in.unplanted("TMPDIR", in.getenv("TMPDIR"), path)
 	}
 	return "", in.tempDirError(reason)
 }

@@ -53,6 +53,9 @@ func (in *inputs) privately(p *policy.Policy) error {
 		in.private = append(in.private, path)
 	}
 	dir, err := in.tempDirAnywhere()
+	if given := in.getenv("TMPDIR"); err == nil && given != "" {
+		err = in.unplanted("TMPDIR", given, dir)
+	}
 	if err != nil {
 		return err
 	}
@@ -72,6 +75,17 @@ func (in *inputs) shared() (policy.Resolved, error) {
 		return slices.Contains(in.private, path) || slices.Contains(in.private, in.aliasOf[path])
 	})
 	p.Writable = append(slices.Clone(p.Writable), in.folder)
+	r, err := in.resolveOf(p)
+	if err != nil {
+		return r, err
+	}
+	// What is denied below a private directory was hidden with it so far, and its
+	// other places went with those of the directory.
+	p.Denied, p.ReadOnly = slices.Clip(p.Denied), slices.Clip(p.ReadOnly)
+	more, err := in.addAliases(&p, r)
+	if err != nil || len(more) == 0 {
+		return r, err
+	}
 	return in.resolveOf(p)
 }
 

@@ -31,6 +31,11 @@ func (in *inputs) named(p *policy.Policy) error {
 			return err
 		}
 	}
+	if o.profile == profile.Workspace && o.who.Workspace == "" {
+		if err := in.unplantedChdir(); err != nil {
+			return err
+		}
+	}
 	built, err := profile.Build(o.profile, profile.Source{Flags: in.who(), Getenv: in.getenv, Cwd: in.cwd, FS: hostfs.FS{}})
 	if err != nil {
 		return err

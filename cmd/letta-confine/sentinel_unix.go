@@ -3,7 +3,9 @@
 package main
 
 import (
+	"errors"
 	"os"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +22,8 @@ func (in *inputs) guards() bool { return in.profile != nil && profile.Letta(in.p
 // alreadyConfined reports whether the run may go on without another layer. The
 // sentinel only makes the launcher look: what counts is that the kernel refuses,
 // here and now, whatever the policy denies. A policy that restricts writes is
-// never found in force, because it speaks of places without number.
+// never found in force, because it speaks of places without number, and neither is a
+// readonly directory that is not the profile's own.
 func (in *inputs) alreadyConfined() bool {
 	if in.sentinel == "" || !in.guards() || in.resolved.Default() != policy.ReadWrite || couldLeave() {
 		return false
@@ -32,7 +35,7 @@ func (in *inputs) alreadyConfined() bool {
 				return false
 			}
 		case policy.Read:
-			if !unwritable(root) {
+			if !unwritable(root) || root.Kind == policy.Dir && !slices.Contains(in.profile.Policy.ReadOnly, in.shows(root)) {
 				return false
 			}
 		}
@@ -67,7 +70,7 @@ func (in *inputs) unwrapped(rep *report) (int, error) {
 func (in *inputs) unreadable(path string) bool {
 	dir, err := os.OpenFile(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return refused(err, path, 0o400)
+		return refused(err, path, 0o400) && (errors.Is(err, unix.ENOENT) || in.unlisted(path))
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(-1)
@@ -84,6 +87,51 @@ func (in *inputs) unreadable(path string) bool {
 		}
 	}
 	return true
+}
+
+// unlisted reports whether a denied root that cannot be listed is one in which the
+// sandbox uncovers no more than the policy does. Landlock grants what is carved out
+// and keeps its names to itself: another agent's sandbox refuses the same trees. So
+// what is the agent's own must be there to write, as another's is not, and what
+// somebody listed is doubtful. Nobody carves out of what is denied implicitly.
+func (in *inputs) unlisted(path string) bool {
+	for _, root := range in.resolved.Roots() {
+		if root.Path != path {
+			continue
+		}
+		given := in.shows(root)
+		return root.Kind != policy.Dir || in.implicit(given) != "" || slices.Contains(in.profile.Trees, given) && in.ownWritable()
+	}
+	return false
+}
+
+// shows is how the root was given that another one shows, or that root itself.
+func (in *inputs) shows(root policy.Root) string {
+	original, ok := in.aliasOf[root.Path]
+	if !ok {
+		return root.Given
+	}
+	for _, r := range in.resolved.Roots() {
+		if r.Path == original {
+			return r.Given
+		}
+	}
+	return original
+}
+
+// ownWritable reports whether all can be written that is there of the agent's own.
+func (in *inputs) ownWritable() bool {
+	found := false
+	for _, root := range in.resolved.Roots() {
+		if root.Kind != policy.Dir || !slices.Contains(in.profile.Policy.Writable, root.Given) {
+			continue
+		}
+		if unwritable(root) {
+			return false
+		}
+		found = true
+	}
+	return found
 }
 
 // carved reports whether path is a carve-out or leads to one.

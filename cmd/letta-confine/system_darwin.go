@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/letta-confine/letta-confine/internal/hostfs"
+	"github.com/letta-confine/letta-confine/policy"
 )
 
 // raised reports whether the kernel gave the program rights that its caller
@@ -64,6 +65,10 @@ const oPath = 0
 // aliases has nothing to add: macOS shows a directory in a second place by
 // firmlinks only, and those count as links (package hostfs).
 func (in *inputs) aliases() error { return nil }
+
+func (in *inputs) addAliases(*policy.Policy, policy.Resolved) (map[string]string, error) {
+	return nil, nil
+}
 
 // watched is -1: a command that is executed in place ends with nobody. A backend
 // that is asked to do otherwise is refused.

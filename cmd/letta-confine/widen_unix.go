@@ -145,7 +145,7 @@ func (in *inputs) widened() (*inputs, error) {
 	}
 	o.mode, o.preset, o.defaultMode, o.widenOnDenial = o.widen, "", "", false
 	w := &inputs{
-		opts: &o, env: os.Environ(), cwd: in.cwd, cwdID: in.cwdID, aliasOf: make(map[string]string), parent: -1,
+		opts: &o, env: os.Environ(), cwd: in.cwd, cwdID: in.cwdID, came: in.came, aliasOf: make(map[string]string), parent: -1,
 		given: in.given, session: in.session, files: slices.Clone(in.files),
 	}
 	if o.chdir != "" {
