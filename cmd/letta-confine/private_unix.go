@@ -22,17 +22,17 @@ import (
 // its own. That is bubblewrap's way, and the meaning of the flag; a backend that
 // cannot mount has the policy of shared instead.
 func (in *inputs) privately(p *policy.Policy) error {
-	o := in.opts
+	o, private := in.opts, in.opts.private
 	if o.tmp == "private" {
 		if o.tmpdir != "" || o.noTmpdir {
 			return usageError("--tmp private excludes --tmpdir and --no-tmpdir")
 		}
-		o.private = append(o.private, defaultTemp)
+		private = append(slices.Clip(private), defaultTemp)
 	}
-	if len(o.private) == 0 {
+	if len(private) == 0 {
 		return nil
 	}
-	for _, given := range o.private {
+	for _, given := range private {
 		path, err := policy.Canonical(given, hostfs.FS{})
 		if err != nil {
 			return fmt.Errorf("private %q: %w", given, bare(err))

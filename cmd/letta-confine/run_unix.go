@@ -83,7 +83,11 @@ func (in *inputs) begin(began time.Time) (rep *report, err error) {
 		return nil, err
 	}
 	in.noteRights()
-	if err := launch.CloseOnExec(o.keepFDs); err != nil {
+	err = launch.Inherited(o.keepFDs)
+	if err == nil {
+		err = launch.CloseOnExec(o.keepFDs)
+	}
+	if err != nil {
 		return nil, withHint(fmt.Errorf("--keep-fd: %w", err), "keep descriptors that are open")
 	}
 	if err := in.keepSession(); err != nil {

@@ -28,6 +28,22 @@ func CloseOnExec(keep []int) error {
 	return nil
 }
 
+// Inherited fails for a descriptor that the caller did not hand on. What this program
+// opened, and the runtime before its first line (files of /sys/fs/cgroup), is marked
+// to be closed at exec; what is inherited cannot be.
+func Inherited(fds []int) error {
+	for _, fd := range fds {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if err == nil && flags&unix.FD_CLOEXEC != 0 {
+			err = unix.EBADF
+		}
+		if err != nil {
+			return fmt.Errorf("descriptor %d: %w", fd, err)
+		}
+	}
+	return nil
+}
+
 // closeOnExecByList marks what the system's list of the process's own descriptors
 // holds.
 func closeOnExecByList() error {
