@@ -111,7 +111,7 @@ func TestProgramIsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Fields(string(out))
-	for _, fd := range lines {
+	for _, fd := range lines[:len(lines)-1] { // the last is its group
 		if n, err := strconv.Atoi(fd); err == nil && n > 3 && n < 100 { // 3 is the listing's own
 			t.Errorf("it has descriptor %d:\n%s", n, out)
 		}
@@ -130,7 +130,7 @@ func TestProgramIsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 100 {
+	for range 1000 {
 		if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n)); err != nil || bytes.Contains(state, []byte(") Z ")) {
 			return
 		}
@@ -170,7 +170,11 @@ func TestDescriptor(t *testing.T) {
 			go func() {
 				defer close(done)
 				buf := make([]byte, MaxLine+1)
-				if n, err := unix.Read(pair[1], buf); err != nil || !bytes.Equal(buf[:n], r.Line()) {
+				n, err := unix.Read(pair[1], buf)
+				if n == 0 && c.limit < time.Minute {
+					return // on a busy host the time was over before it asked
+				}
+				if err != nil || !bytes.Equal(buf[:n], r.Line()) {
 					t.Errorf("the other end reads %q, %v", buf[:n], err)
 				}
 				for _, text := range c.says(r) {
@@ -185,6 +189,7 @@ func TestDescriptor(t *testing.T) {
 			if got != c.want || (err != nil) != (c.want == Unavailable) {
 				t.Errorf("the outcome is %v, %v, want %v", got, err, c.want)
 			}
+			unix.Shutdown(pair[0], unix.SHUT_WR) // who still waits for a request
 			<-done
 			unix.Close(pair[1])
 		})
@@ -198,7 +203,7 @@ func TestDescriptor(t *testing.T) {
 func TestSignalCancels(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	go func() {
-		for range 500 {
+		for range 3000 {
 			if text, err := os.ReadFile(pidFile); err == nil && len(text) > 1 {
 				break
 			}

@@ -207,7 +207,7 @@ func see(limit time.Duration, dir, program string, args ...string) (Seen, error)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil { // else it was done, and only this process late
 		return nil, fmt.Errorf("%w for %v", ErrTimeout, limit)
 	}
 	if err != nil && stderr.Len() == 0 {

@@ -46,7 +46,7 @@ func Try(program string, p Plan, argv, env []string) error {
 	cmd.Args[0] = args[0]
 	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = env, &stdout, &stderr, time.Second
 	err := cmd.Run()
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("sandbox-exec: nothing happened for %v", tryLimit)
 	}
 	ended, ok := errors.AsType[*exec.ExitError](err)

@@ -189,12 +189,13 @@ func (l *Log) lock(kind int16) (unlock func(), err error) {
 		return unix.FcntlFlock(uintptr(l.FD), unix.F_SETLK, &unix.Flock_t{Type: kind, Whence: io.SeekStart, Start: writing, Len: 1})
 	}
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		last := time.Now().After(deadline) // before the try: a process may be stopped after it
 		switch err := set(kind); {
 		case err == nil:
 			return func() { set(unix.F_UNLCK) }, nil
 		case err != unix.EAGAIN && err != unix.EACCES && err != unix.EINTR:
 			return nil, err
-		case time.Now().After(deadline):
+		case last:
 			return nil, errors.New("another program holds its lock")
 		}
 	}

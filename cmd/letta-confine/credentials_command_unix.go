@@ -235,14 +235,15 @@ func changeStore(create bool, change func(map[string]string) error) error {
 	return nil
 }
 
-// lockFolder waits for other writers, for some seconds.
+// lockFolder waits for other writers, for half a minute: each of them waits for the
+// disk, and those that wait go in no order.
 func lockFolder(dir int) error {
 	var err error
-	for range 100 {
+	for range 3000 {
 		if err = unix.Flock(dir, unix.LOCK_EX|unix.LOCK_NB); err != unix.EWOULDBLOCK {
 			return err
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
 	}
 	return errors.New("somebody else holds its lock")
 }

@@ -2,6 +2,8 @@ package containment
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"testing"
 	"time"
 
@@ -148,12 +150,22 @@ func TestProcesses(t *testing.T) {
 // daemon leaves a process behind that makes a file after the command has ended.
 func daemon(w world) string {
 	w.t.Helper()
-	res := w.run("setsid", "sh", "-c", `(while ! [ -e ended ]; do sleep 0.02; done; touch late) <&- >/dev/null 2>&1 &`)
+	w.tree.Node("work/life", unix.S_IFIFO, 0)
+	life, err := os.OpenFile(w.tree.Path("work/life"), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer life.Close()
+	res := w.run("setsid", "sh", "-c", `exec 9>life; (while ! [ -e ended ]; do sleep 0.02; done; touch late) <&- >/dev/null 2>&1 &`)
 	if res.Status == 125 {
 		return "refused"
 	}
 	testenv.WriteFile(w.t, w.tree.Path("work/ended"), "", 0o644)
-	if wait(w.tree.Path("work/late"), 4*time.Second) != nil {
+	life.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := life.Read(make([]byte, 1)); err != io.EOF {
+		return fmt.Sprintf("neither-%v", err)
+	}
+	if !w.tree.Exists("work/late") {
 		return "gone"
 	}
 	return "ok"

@@ -97,7 +97,11 @@ func (p Peer) Await(pidfd int, limit time.Duration) error {
 			return err
 		}
 		if fds[0].Revents == 0 && fds[1].Revents != 0 {
-			return ErrGone
+			// The kernel looks at one after the other: the stage may have said
+			// something, and ended, in between.
+			if n, err := unix.Poll(fds[:1], 0); n == 0 && err == nil {
+				return ErrGone
+			}
 		}
 		return nil
 	}

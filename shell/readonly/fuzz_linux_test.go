@@ -85,10 +85,13 @@ func FuzzShell(f *testing.F) {
 	})
 }
 
+// patience ends a command that waits for what does not come.
+const patience = 20 * time.Second
+
 // execute runs a command line in a sandbox in which it can write the scratch tree
 // and nothing else.
 func (p place) execute(t *testing.T, posix bool, src string) []byte {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	program := "bash"
 	if posix {
