@@ -156,7 +156,7 @@ func TestRaces(t *testing.T) {
 				began := time.Now()
 				started, refusals, leaks := 0, 0, 0
 				r.during(t, tr, func() {
-					for time.Since(began) < span || (started < least || refusals < least) && time.Since(began) < span+30*time.Second {
+					for time.Since(began) < span || (started < least || refusals < least) && time.Since(began) < span+90*time.Second {
 						switch res := b.run(t, tr, r.flags(tr), pry...); res.Status {
 						case 0:
 							started++

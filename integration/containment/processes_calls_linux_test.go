@@ -42,7 +42,7 @@ var processCalls = map[string]call{
 	"ask-tcp": {2, func(p []string) error { return ask("tcp", p[0], p[1]) }},
 	"shm":     {1, func(p []string) error { return sharedMemory(number(p[0])) }},
 	"mq":      {1, func(p []string) error { return messageQueue(p[0]) }},
-	"mq-own":  {0, func([]string) error { return ownQueue(os.Getpid()) }},
+	"mq-own":  {0, func([]string) error { return ownQueue() }},
 	"key": {1, func(p []string) error {
 		_, err := unix.KeyctlBuffer(unix.KEYCTL_READ, number(p[0]), make([]byte, 64), 0)
 		return err

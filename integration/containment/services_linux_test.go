@@ -112,11 +112,11 @@ func TestSharedMemory(t *testing.T) {
 	run(t, false, "shared memory", []attack{
 		{name: "System V shared memory", do: toVictim("shm =SHM"), want: everywhere(residual(limit, "ok"))},
 		{name: "System V shared memory, isolated", policy: isolated, do: toVictim("shm =SHM"), want: either(held("EINVAL"), held("refused"))},
-		{name: "POSIX message queue", do: toVictim("mq =confine-PID"), want: everywhere(held("EACCES"))},
-		{name: "POSIX message queue, isolated", policy: isolated, do: toVictim("mq =confine-PID"), want: either(held("ENOENT"), held("refused"))},
+		{name: "POSIX message queue", do: toVictim("mq =NAME"), want: everywhere(held("EACCES"))},
+		{name: "POSIX message queue, isolated", policy: isolated, do: toVictim("mq =NAME"), want: either(held("ENOENT"), held("refused"))},
 		{name: "keyring", do: toVictim("key =KEY"), want: everywhere(residual(limit, "ok"))},
 		{name: "keyring, isolated", policy: isolated, do: toVictim("key =KEY"), want: either(held("EPERM"), held("refused"))},
-		{name: "/dev/shm", do: toVictim("read =/dev/shm/confine-PID", "append =/dev/shm/confine-PID"), want: either(held("ENOENT ENOENT"), held("EACCES EACCES"))},
+		{name: "/dev/shm", do: toVictim("read =/dev/shm/NAME", "append =/dev/shm/NAME"), want: either(held("ENOENT ENOENT"), held("EACCES EACCES"))},
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +21,7 @@ import (
 // victim is an unconfined process of the same user that an attack turns to.
 type victim struct {
 	PID  int
+	Name string  // of what may outlive it when it is killed, which the next of its number cannot open
 	Addr uintptr // where the secret lies in its memory
 	FD   int     // where it has the secret open
 	Port int
@@ -34,7 +36,7 @@ type victim struct {
 // makes DIR/signalled when it gets SIGUSR1.
 func victimMain(args []string) int {
 	dir, file := args[0], args[1]
-	v := victim{PID: os.Getpid()}
+	v := victim{PID: os.Getpid(), Name: ownName()}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, unix.SIGUSR1)
 	go func() {
@@ -87,25 +89,23 @@ func (v *victim) hold(dir, file string) error {
 	if err := unix.KeyctlSetperm(v.Key, possessorAndUser); err != nil {
 		return fmt.Errorf("keyctl: %w", err)
 	}
-	if err := os.WriteFile(fmt.Sprintf("/dev/shm/confine-%d", v.PID), text, 0o600); err != nil {
+	if err := os.WriteFile("/dev/shm/"+v.Name, text, 0o600); err != nil {
 		return err
 	}
-	return queue(v.PID)
+	return queue(v.Name)
 }
 
-// queueName is that of a process's POSIX message queue.
-func queueName(pid int) *byte {
-	name, err := unix.BytePtrFromString(fmt.Sprintf("confine-%d", pid))
+// ownName is a name that no other process has or had.
+func ownName() string { return fmt.Sprintf("confine-%d-%d", os.Getpid(), time.Now().UnixNano()) }
+
+// queue leaves a message in a POSIX message queue.
+func queue(name string) error {
+	path, err := unix.BytePtrFromString(name)
 	if err != nil {
-		panic(err)
+		return err
 	}
-	return name
-}
-
-// queue leaves a message in a POSIX message queue named after a process.
-func queue(pid int) error {
 	attr := [8]int64{0, 1, 64}
-	fd, _, errno := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(queueName(pid))), unix.O_RDWR|unix.O_CREAT, 0o600, uintptr(unsafe.Pointer(&attr)), 0, 0)
+	fd, _, errno := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(path)), unix.O_RDWR|unix.O_CREAT, 0o600, uintptr(unsafe.Pointer(&attr)), 0, 0)
 	if errno != 0 {
 		return errno
 	}
@@ -116,14 +116,17 @@ func queue(pid int) error {
 	return nil
 }
 
-func unlinkQueue(pid int) {
-	unix.Syscall(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(queueName(pid))), 0, 0)
+func unlinkQueue(name string) {
+	if path, err := unix.BytePtrFromString(name); err == nil {
+		unix.Syscall(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(path)), 0, 0)
+	}
 }
 
 // ownQueue makes a queue and removes it.
-func ownQueue(pid int) error {
-	defer unlinkQueue(pid)
-	return queue(pid)
+func ownQueue() error {
+	name := ownName()
+	defer unlinkQueue(name)
+	return queue(name)
 }
 
 // release removes what would outlive the process.
@@ -132,8 +135,8 @@ func (v *victim) release() {
 	// Not KEYCTL_INVALIDATE: the kernel takes the link off the keyring then, and keeps
 	// its four bytes in the user's quota, until after some 5,000 no key can be made.
 	unix.KeyctlInt(unix.KEYCTL_UNLINK, v.Key, unix.KEY_SPEC_USER_KEYRING, 0, 0)
-	os.Remove(fmt.Sprintf("/dev/shm/confine-%d", v.PID))
-	unlinkQueue(v.PID)
+	os.Remove("/dev/shm/" + v.Name)
+	unlinkQueue(v.Name)
 }
 
 // serve reads files for others.
@@ -228,7 +231,7 @@ func toVictim(calls ...string) func(w world) string {
 }
 
 func (v victim) fill(calls []string) []string {
-	replace := strings.NewReplacer("PID", fmt.Sprint(v.PID), "ADDR", fmt.Sprint(v.Addr), "FD", fmt.Sprint(v.FD),
+	replace := strings.NewReplacer("PID", fmt.Sprint(v.PID), "NAME", v.Name, "ADDR", fmt.Sprint(v.Addr), "FD", fmt.Sprint(v.FD),
 		"PORT", fmt.Sprint(v.Port), "SHM", fmt.Sprint(v.SHM), "KEY", fmt.Sprint(v.Key))
 	filled := make([]string, len(calls))
 	for i, c := range calls {
