@@ -57,75 +57,25 @@ func (w *walker) lstat(name string) (Info, error) {
 // counts as its target.
 func (w *walker) walk(path string) (place, error) {
 	at, rest, err := w.begin(path)
+	wantDir := asksForDir(path)
+	for rest != "" && err == nil {
+		var name, target string
+		name, rest, _ = strings.Cut(rest, "/")
+		switch name {
+		case "", ".":
+		case "..":
+			err = w.up(&at)
+		default:
+			target, err = w.down(&at, joinIn(path, at.path, name))
+		}
+		if target != "" {
+			// The text of a link in the last place can ask for a directory too.
+			wantDir = wantDir || rest == "" && asksForDir(target)
+			rest = target + "/" + rest
+		}
+	}
 	if err != nil {
 		return place{}, err
-	}
-	wantDir := asksForDir(path)
-	for rest != "" {
-		var name string
-		name, rest, _ = strings.Cut(rest, "/")
-		switch {
-		case name == "" || name == ".":
-			continue
-		case name == "..":
-			if at.info.Kind == Missing {
-				return place{}, ErrDotDot
-			}
-			if at.info.Kind != Dir {
-				return place{}, ErrNotDir
-			}
-			at.path = parent(at.path)
-			at.existing = at.path
-			if at.info, err = w.lstat(at.path); err != nil {
-				return place{}, err
-			}
-			continue
-		}
-		next := joinIn(path, at.path, name)
-		if at.info.Kind == Missing {
-			at.path = next
-			continue
-		}
-		if at.info.Kind != Dir {
-			at.blocker = at.path
-			at.path, at.info = next, Info{Kind: Missing}
-			continue
-		}
-		info, err := w.lstat(next)
-		if err != nil {
-			return place{}, err
-		}
-		if info.Name != "" {
-			next, info.Name = join(at.path, info.Name), ""
-			w.seen[next] = info
-		}
-		if info.Kind != Symlink {
-			at.path, at.info = next, info
-			if info.Kind == Dir {
-				at.existing = next
-			}
-			continue
-		}
-		if len(at.links) == maxLinks {
-			return place{}, ErrLoop
-		}
-		at.links = append(at.links, next)
-		target, err := w.fsys.Readlink(next)
-		if err != nil {
-			return place{}, err
-		}
-		if target == "" {
-			return place{}, fmt.Errorf("symlink %q is empty", next)
-		}
-		if target[0] == '/' {
-			at.path, at.existing = "/", "/"
-			if at.info, err = w.lstat("/"); err != nil {
-				return place{}, err
-			}
-		}
-		// The text of a link in the last place can ask for a directory too.
-		wantDir = wantDir || rest == "" && asksForDir(target)
-		rest = target + "/" + rest
 	}
 	if wantDir && at.info.Kind != Dir && at.info.Kind != Missing {
 		return place{}, ErrNotDir
@@ -134,6 +84,72 @@ func (w *walker) walk(path string) (place, error) {
 		w.last = place{path: dir, existing: dir, info: w.seen[dir]}
 	}
 	return at, nil
+}
+
+// up goes to the directory that holds the one that at is.
+func (w *walker) up(at *place) (err error) {
+	switch at.info.Kind {
+	case Missing:
+		return ErrDotDot
+	case Dir:
+		at.path = parent(at.path)
+		at.existing = at.path
+		at.info, err = w.lstat(at.path)
+		return err
+	default:
+		return ErrNotDir
+	}
+}
+
+// down goes to next, whose parent is the path of at. Where next is a symlink, it
+// goes to where the link's target begins, and returns the target.
+func (w *walker) down(at *place, next string) (target string, err error) {
+	switch at.info.Kind {
+	case Missing:
+		at.path = next
+		return "", nil
+	case Dir:
+	default:
+		at.blocker = at.path
+		at.path, at.info = next, Info{Kind: Missing}
+		return "", nil
+	}
+	info, err := w.lstat(next)
+	if err != nil {
+		return "", err
+	}
+	if info.Name != "" {
+		next, info.Name = join(at.path, info.Name), ""
+		w.seen[next] = info
+	}
+	if info.Kind == Symlink {
+		return w.follow(at, next)
+	}
+	at.path, at.info = next, info
+	if info.Kind == Dir {
+		at.existing = next
+	}
+	return "", nil
+}
+
+// follow goes to where the target of the symlink link begins: to the root directory, or
+// nowhere, because at is the directory that holds the link.
+func (w *walker) follow(at *place, link string) (target string, err error) {
+	if len(at.links) == maxLinks {
+		return "", ErrLoop
+	}
+	at.links = append(at.links, link)
+	target, err = w.fsys.Readlink(link)
+	switch {
+	case err != nil:
+		return "", err
+	case target == "":
+		return "", fmt.Errorf("symlink %q is empty", link)
+	case target[0] == '/':
+		at.path, at.existing = "/", "/"
+		at.info, err = w.lstat("/")
+	}
+	return target, err
 }
 
 // begin returns where to begin the walk to a path, and what is left of it from
