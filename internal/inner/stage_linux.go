@@ -115,53 +115,20 @@ func (alone) say(text string) { os.Stderr.WriteString("letta-confine: error: " +
 // confine brings the process into the state in which the command starts, and
 // proves it.
 func confine(p Plan) (Proof, error) {
-	nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
-	if err != nil {
-		return Proof{}, fmt.Errorf("no_new_privs: %w", err)
-	}
-	if nnp != 1 && !p.Bare { // then the layer sets it
-		return Proof{}, errors.New("no_new_privs is not set")
-	}
-	if p.Bare && p.Layer.ABI == 0 {
-		return Proof{}, landlock.ErrABI
-	}
-	if p.Stderr != 2 {
-		if err := unix.Dup3(p.Stderr, 2, 0); err != nil {
-			return Proof{}, fmt.Errorf("standard error: %w", err)
-		}
-	}
-	if err := launch.CloseOnExec(p.Keep); err != nil {
+	if err := p.prerequisites(); err != nil {
 		return Proof{}, err
 	}
-	if err := unix.Chdir(p.Dir); err != nil {
-		return Proof{}, fmt.Errorf("working directory %q: %w", p.Dir, err)
-	}
-	if err := same(".", p.DirID); err != nil {
-		return Proof{}, fmt.Errorf("working directory %q: %w", p.Dir, err)
+	if err := p.arrange(); err != nil {
+		return Proof{}, err
 	}
 	if err := p.verify(); err != nil {
 		return Proof{}, err
 	}
-	if p.byPath {
-		if p.Again, err = standard(); err != nil {
-			return Proof{}, err
-		}
+	if err := p.reopenAll(); err != nil {
+		return Proof{}, err
 	}
-	for _, r := range p.Again {
-		if err := r.reopen(); err != nil {
-			return Proof{}, fmt.Errorf("standard descriptor %d, the file %q: %w", r.FD, r.Path, err)
-		}
-	}
-	if p.NewSession {
-		if _, err := unix.Setsid(); err != nil {
-			return Proof{}, fmt.Errorf("new session: %w", err)
-		}
-	}
-	if p.Isolated {
-		// A keyring of its own: the session's belongs to the user, not to a namespace.
-		if _, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0); err != nil && err != unix.ENOSYS && err != unix.EPERM {
-			return Proof{}, fmt.Errorf("session keyring: %w", err)
-		}
+	if err := p.detach(); err != nil {
+		return Proof{}, err
 	}
 	if p.Layer.ABI > 0 {
 		if err := p.Layer.Restrict(1, 2); err != nil {
@@ -182,6 +149,72 @@ func confine(p Plan) (Proof, error) {
 		}
 	}
 	return prove(refused)
+}
+
+// prerequisites checks what must be true of the process before it does anything.
+func (p Plan) prerequisites() error {
+	nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	if err != nil {
+		return fmt.Errorf("no_new_privs: %w", err)
+	}
+	if nnp != 1 && !p.Bare { // then the layer sets it
+		return errors.New("no_new_privs is not set")
+	}
+	if p.Bare && p.Layer.ABI == 0 {
+		return landlock.ErrABI
+	}
+	return nil
+}
+
+// arrange gives the process the descriptors and the working directory of the command.
+func (p Plan) arrange() error {
+	if p.Stderr != 2 {
+		if err := unix.Dup3(p.Stderr, 2, 0); err != nil {
+			return fmt.Errorf("standard error: %w", err)
+		}
+	}
+	if err := launch.CloseOnExec(p.Keep); err != nil {
+		return err
+	}
+	if err := unix.Chdir(p.Dir); err != nil {
+		return fmt.Errorf("working directory %q: %w", p.Dir, err)
+	}
+	if err := same(".", p.DirID); err != nil {
+		return fmt.Errorf("working directory %q: %w", p.Dir, err)
+	}
+	return nil
+}
+
+// reopenAll opens anew what was reached through the host's mounts.
+func (p Plan) reopenAll() (err error) {
+	again := p.Again
+	if p.byPath {
+		if again, err = standard(); err != nil {
+			return err
+		}
+	}
+	for _, r := range again {
+		if err := r.reopen(); err != nil {
+			return fmt.Errorf("standard descriptor %d, the file %q: %w", r.FD, r.Path, err)
+		}
+	}
+	return nil
+}
+
+// detach leaves the caller's session and keyring, where the plan says so.
+func (p Plan) detach() error {
+	if p.NewSession {
+		if _, err := unix.Setsid(); err != nil {
+			return fmt.Errorf("new session: %w", err)
+		}
+	}
+	if p.Isolated {
+		// A keyring of its own: the session's belongs to the user, not to a namespace.
+		if _, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0); err != nil && err != unix.ENOSYS && err != unix.EPERM {
+			return fmt.Errorf("session keyring: %w", err)
+		}
+	}
+	return nil
 }
 
 // reopen puts the same file, at the same offset, but reached through the

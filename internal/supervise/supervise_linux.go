@@ -178,25 +178,14 @@ func start(s Sandbox) (*child, error) {
 	free := launch.FreeFrom(6, s.Inner.Keep)
 	exeFD, argsFD, planFD, ctlFD, errFD, rootFD := free[0], free[1], free[2], free[3], free[4], free[5]
 
-	root, err := openRoot()
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(root)
-	exe, err := unix.Open("/proc/self/exe", unix.O_PATH|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, fmt.Errorf("opening the launcher's own program: %w", err)
-	}
-	defer unix.Close(exe)
 	stderr, err := launch.Memfd("bubblewrap stderr", nil)
 	if err != nil {
 		return nil, err
 	}
-	args, err := launch.Memfd("bubblewrap arguments", []byte(strings.Join(s.Args, "\x00")+"\x00"))
+	said, err := s.Said.open()
 	if err != nil {
 		return nil, err
 	}
-	defer unix.Close(args)
 	peer, stage, err := inner.NewPeer()
 	if err != nil {
 		return nil, err
@@ -206,37 +195,32 @@ func start(s Sandbox) (*child, error) {
 	// Bubblewrap must not die of a signal that the command handles, such as
 	// the terminal's ^C: it starts with them blocked, and the inner stage gives
 	// the command the mask that the launcher has now.
-	var signals uint64
-	for _, sig := range forwarded {
-		signals |= 1 << (uint(sig.(syscall.Signal)) - 1)
-	}
-	block, old := inner.Sigset(signals), unix.Sigset_t{}
-	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &block, &old); err != nil {
-		return nil, fmt.Errorf("signal mask: %w", err)
+	old, err := blockForwarded()
+	if err != nil {
+		return nil, err
 	}
 	defer unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil)
-
 	s.Inner.Stderr, s.Inner.Mask, s.Inner.Report, s.Inner.Root = errFD, inner.Mask(old), -1, rootFD
-	plan, err := launch.Memfd("inner plan", s.Inner.Encode())
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(plan)
 
-	files := make([]uintptr, slices.Max(append(free, s.Inner.Keep...))+1)
-	for i := range files {
-		files[i] = ^uintptr(0)
-	}
-	said, err := s.Said.open()
-	if err != nil {
-		return nil, err
-	}
-	files[0], files[1], files[2] = 0, 1, uintptr(stderr)
+	given := newTable(slices.Max(append(free, s.Inner.Keep...)))
+	defer given.close()
+	given.lend(0, 0)
+	given.lend(1, 1)
+	given.lend(2, stderr)
+	given.lend(errFD, said)
+	given.lend(ctlFD, stage)
 	for _, fd := range s.Inner.Keep {
-		files[fd] = uintptr(fd)
+		given.lend(fd, fd)
 	}
-	files[exeFD], files[argsFD], files[planFD], files[ctlFD], files[errFD], files[rootFD] =
-		uintptr(exe), uintptr(args), uintptr(plan), uintptr(stage), uintptr(said), uintptr(root)
+	given.open(rootFD, openRoot)
+	given.open(exeFD, openSelf)
+	given.open(argsFD, func() (int, error) {
+		return launch.Memfd("bubblewrap arguments", []byte(strings.Join(s.Args, "\x00")+"\x00"))
+	})
+	given.open(planFD, func() (int, error) { return launch.Memfd("inner plan", s.Inner.Encode()) })
+	if given.err != nil {
+		return nil, given.err
+	}
 
 	argv := []string{
 		"bwrap", "--args", strconv.Itoa(argsFD), "--",
@@ -248,7 +232,7 @@ func start(s Sandbox) (*child, error) {
 	}
 	pid, err := syscall.ForkExec(program, argv, &syscall.ProcAttr{
 		Env:   stageEnv,
-		Files: files,
+		Files: given.files,
 		Sys:   &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL, Unshareflags: s.unshare()},
 	})
 	s.Said.begin()
@@ -258,14 +242,17 @@ func start(s Sandbox) (*child, error) {
 	return &child{pid: pid, peer: peer, stderr: stderr, program: program, bare: s.Bwrap == ""}, nil
 }
 
-// openRoot opens the host's root directory for the stage, which compares through
-// it what it sees with what the host has. It never reaches the command.
-func openRoot() (int, error) {
-	fd, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, fmt.Errorf("root directory: %w", err)
+// blockForwarded blocks the signals that are passed on, and returns the mask of before.
+func blockForwarded() (old unix.Sigset_t, err error) {
+	var signals uint64
+	for _, sig := range forwarded {
+		signals |= 1 << (uint(sig.(syscall.Signal)) - 1)
 	}
-	return fd, nil
+	block := inner.Sigset(signals)
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &block, &old); err != nil {
+		return old, fmt.Errorf("signal mask: %w", err)
+	}
+	return old, nil
 }
 
 // unshare returns the namespaces that bubblewrap starts in. A privileged launcher
