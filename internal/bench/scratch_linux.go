@@ -77,16 +77,25 @@ func (sc *scratch) furnish(name string) error {
 // nobody is the number of a user and a group that own nothing.
 const nobody = 65534
 
-// lend returns the same place as another user has it, whose own home it has, and a
-// copy of the launcher that this user can reach.
-func (sc *scratch) lend(launcher string) (*scratch, string, error) {
+// install copies a program to where every user can reach it.
+func (sc *scratch) install(program, name string) (string, error) {
+	text, err := os.ReadFile(program)
+	if err != nil {
+		return "", err
+	}
+	installed := filepath.Join(sc.dir, name)
+	return installed, os.WriteFile(installed, text, 0o755)
+}
+
+// lend returns the same place as another user has it, whose own home it has.
+func (sc *scratch) lend() (*scratch, error) {
 	user := *sc
 	user.as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	if err := os.Chmod(sc.dir, 0o755); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if err := user.furnish("user"); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	err := filepath.WalkDir(filepath.Join(sc.dir, "user"), func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
@@ -94,15 +103,7 @@ func (sc *scratch) lend(launcher string) (*scratch, string, error) {
 		}
 		return os.Lchown(path, nobody, nobody)
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	program, err := os.ReadFile(launcher)
-	if err != nil {
-		return nil, "", err
-	}
-	lent := filepath.Join(sc.dir, "letta-confine")
-	return &user, lent, os.WriteFile(lent, program, 0o755)
+	return &user, err
 }
 
 // floorSourceC is the least that any launcher can do, but for its language.
@@ -121,11 +122,13 @@ func (sc *scratch) buildC() {
 		return
 	}
 	source := filepath.Join(sc.dir, "execonly.c")
-	sc.floorC = filepath.Join(sc.dir, "execonly-c")
+	linked := filepath.Join(sc.dir, "linked-c")
 	if err := os.WriteFile(source, []byte(floorSourceC), 0o644); err != nil {
 		sc.missingC = err.Error()
-	} else if err := exec.Command(cc, "-O2", "-static", "-o", sc.floorC, source).Run(); err != nil {
+	} else if err := exec.Command(cc, "-O2", "-static", "-o", linked, source).Run(); err != nil {
 		sc.missingC = "the C compiler cannot link statically"
+	} else if sc.floorC, err = sc.install(linked, "execonly-c"); err != nil {
+		sc.missingC = err.Error()
 	}
 }
 
@@ -144,19 +147,19 @@ func main() {
 }
 `
 
-func (sc *scratch) buildFloor() error {
-	source := filepath.Join(sc.dir, "execonly.go")
-	sc.floor = filepath.Join(sc.dir, "execonly")
+func (sc *scratch) buildFloor() (err error) {
+	source, linked := filepath.Join(sc.dir, "execonly.go"), filepath.Join(sc.dir, "linked-go")
 	if err := os.WriteFile(source, []byte(floorSource), 0o644); err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", sc.floor, source)
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", linked, source)
 	cmd.Dir = sc.dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the exec-only program: %w: %s", err, out)
 	}
-	return nil
+	sc.floor, err = sc.install(linked, "execonly")
+	return err
 }
 
 // program returns the path of a program that is in PATH or where go install
