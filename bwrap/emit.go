@@ -256,7 +256,7 @@ func (e *emitter) layer(l policy.Layer) {
 // be covered all the same.
 func (e *emitter) missing(l policy.Layer) bool {
 	if l.Access == policy.ReadWrite || !l.Root.Creatable {
-		e.plan.Skipped = append(e.plan.Skipped, l.Root)
+		e.plan.Skipped = append(e.plan.Skipped, *l.Root)
 		return false
 	}
 	if l.Root.NotDir {
@@ -264,10 +264,10 @@ func (e *emitter) missing(l policy.Layer) bool {
 		// in its place and fill it.
 		e.pinAbove(l.Root.Blocker)
 		e.pin(l.Root.Blocker)
-		e.plan.Skipped = append(e.plan.Skipped, l.Root)
+		e.plan.Skipped = append(e.plan.Skipped, *l.Root)
 		return false
 	}
-	e.plan.Create = append(e.plan.Create, l.Root)
+	e.plan.Create = append(e.plan.Create, *l.Root)
 	return true
 }
 

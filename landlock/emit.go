@@ -115,12 +115,11 @@ func New(r policy.Resolved, h Host) (Ruleset, error) {
 	e := emitter{r: r, h: h}
 	e.out = Ruleset{ABI: h.ABI, Handled: Handled(h.ABI)}
 	layers := r.Layers()
-	e.layers = make([]*policy.Layer, 0, len(layers))
+	e.layers = make([]policy.Layer, 0, len(layers))
 	e.out.Grants = make([]Grant, 0, len(layers)+len(Devices)+2) // and "/" and /proc
-	for i := range layers {
-		l := &layers[i]
+	for _, l := range layers {
 		if l.Root.Kind == policy.Missing {
-			e.out.Skipped = append(e.out.Skipped, l.Root)
+			e.out.Skipped = append(e.out.Skipped, *l.Root)
 			if !l.Root.Creatable || l.Access == policy.ReadWrite {
 				continue
 			}
@@ -154,18 +153,18 @@ func byID(a, b policy.ID) int {
 type emitter struct {
 	r      policy.Resolved
 	h      Host
-	layers []*policy.Layer
+	layers []policy.Layer
 	out    Ruleset
 }
 
 // subtree grants what the policy allows at path, which is whole, and below. below
 // are the layers at or beneath path.
-func (e *emitter) subtree(path string, kind policy.Kind, whole Rights, below []*policy.Layer) error {
+func (e *emitter) subtree(path string, kind policy.Kind, whole Rights, below []policy.Layer) error {
 	common := whole
 	var id policy.ID
-	var inside []*policy.Layer
+	var inside []policy.Layer
 	if len(below) > 1 {
-		inside = make([]*policy.Layer, 0, len(below))
+		inside = make([]policy.Layer, 0, len(below))
 	}
 	for _, l := range below {
 		if l.Root.Path == path {
@@ -197,13 +196,13 @@ func (e *emitter) subtree(path string, kind policy.Kind, whole Rights, below []*
 }
 
 // carve grants what layers add to a directory that was granted whole.
-func (e *emitter) carve(layers []*policy.Layer) error {
+func (e *emitter) carve(layers []policy.Layer) error {
 	if len(layers) == 0 {
 		return nil
 	}
 	// Emission order puts a root before those beneath it: a layer belongs to
 	// the first that holds it.
-	tops := make([][]*policy.Layer, 0, len(layers))
+	tops := make([][]policy.Layer, 0, len(layers))
 	at := make(map[string]int, len(layers))
 	for n, l := range layers {
 		i := len(tops)
@@ -228,7 +227,7 @@ func (e *emitter) carve(layers []*policy.Layer) error {
 }
 
 // entries grants a directory entry by entry, going down where a root lies below.
-func (e *emitter) entries(dir string, layers []*policy.Layer, whole Rights) error {
+func (e *emitter) entries(dir string, layers []policy.Layer, whole Rights) error {
 	over := "extend"
 	if whole&readRights != 0 && e.missesRead(layers) {
 		over = "list"
@@ -242,7 +241,7 @@ func (e *emitter) entries(dir string, layers []*policy.Layer, whole Rights) erro
 	if dir == "/" {
 		prefix = "/"
 	}
-	towards := make(map[string][]*policy.Layer) // by the entry on the way to them
+	towards := make(map[string][]policy.Layer) // by the entry on the way to them
 	for _, l := range layers {
 		name, _, _ := strings.Cut(strings.TrimPrefix(l.Root.Path, prefix), "/")
 		towards[name] = append(towards[name], l)
@@ -278,7 +277,7 @@ var errName = errors.New("it is not listed under that name")
 
 // listed checks that every root that exists, or a directory on the way to it, is
 // among the entries by the name that leads to it.
-func listed(prefix string, entries []Entry, layers []*policy.Layer) error {
+func listed(prefix string, entries []Entry, layers []policy.Layer) error {
 	names := make(map[string]bool, len(entries))
 	for _, e := range entries {
 		names[e.Name] = true
@@ -294,8 +293,8 @@ func listed(prefix string, entries []Entry, layers []*policy.Layer) error {
 }
 
 // missesRead reports whether a layer takes reading away.
-func (e *emitter) missesRead(layers []*policy.Layer) bool {
-	return slices.ContainsFunc(layers, func(l *policy.Layer) bool { return l.Access == policy.None })
+func (e *emitter) missesRead(layers []policy.Layer) bool {
+	return slices.ContainsFunc(layers, func(l policy.Layer) bool { return l.Access == policy.None })
 }
 
 // grant adds g, within what the kernel takes for a file of that kind.

@@ -45,8 +45,8 @@ func Handled(abi int) Rights {
 func (e *emitter) rights(path string) Rights { return rightsOf(path, e.r.Decide(path)) }
 
 // rightsAt is rights of a layer's own root, where the layer is the decision.
-func rightsAt(l *policy.Layer) Rights {
-	return rightsOf(l.Root.Path, policy.Decision{Access: l.Access, Root: &l.Root})
+func rightsAt(l policy.Layer) Rights {
+	return rightsOf(l.Root.Path, policy.Decision{Access: l.Access, Root: l.Root})
 }
 
 // rightsOf translates a decision about a path. Under /proc and /sys

@@ -1,9 +1,10 @@
 package policy
 
 // Layer is one step of a policy's emission: from here on Root.Path and all
-// beneath it have Access, until a later layer says otherwise of a part of it.
+// beneath it have Access, until a later layer says otherwise of a part of it. The
+// root belongs to the policy and is not to be changed.
 type Layer struct {
-	Root   Root
+	Root   *Root
 	Access Access
 }
 
@@ -22,7 +23,11 @@ func (r Resolved) Default() Access {
 // Roots returns every root, one for each canonical path, in emission order.
 func (r Resolved) Roots() []Root {
 	r.mustBeMade()
-	return append([]Root(nil), r.roots...)
+	roots := make([]Root, len(r.roots))
+	for i, root := range r.roots {
+		roots[i] = *root
+	}
+	return roots
 }
 
 // Layers returns the steps that give a policy its effect, in emission order, to
@@ -38,7 +43,7 @@ func (r Resolved) Layers() []Layer {
 }
 
 // Restrictions returns the layers below which a command may do less than read and
-// write. Where a thousand roots are writable, it copies none of them.
+// write.
 func (r Resolved) Restrictions() []Layer {
 	r.mustBeMade()
 	var layers []Layer
@@ -62,7 +67,7 @@ func (r Resolved) Decide(path string) Decision {
 	r.mustBeMade()
 	d := Decision{Access: r.def}
 	if i := r.holder(path, len(r.roots)); i >= 0 {
-		d.Root = &r.roots[i]
+		d.Root = r.roots[i]
 		d.Access = d.Root.Access()
 	}
 	return d
@@ -86,17 +91,22 @@ func (r Resolved) holder(path string, n int) int {
 // holds, because a base root never reaches into one.
 func (r *Resolved) fold() {
 	r.layers = make([]int, 0, len(r.roots))
-	for i := range r.roots {
-		root := &r.roots[i]
+	// What holds the directory of the root before, which is often this one's too: no
+	// root in between holds it, because those above it come first.
+	dir, above := "", -1
+	for i, root := range r.roots {
 		if root.Path == "/" {
 			continue
 		}
 		if root.List == BaseWritable && r.listedAbove(root.Path) {
 			continue
 		}
+		if up := parent(root.Path); up != dir {
+			dir, above = up, r.holder(up, i)
+		}
 		before := r.def
-		if j := r.holder(root.Path, i); j >= 0 {
-			before = r.roots[j].Access()
+		if above >= 0 {
+			before = r.roots[above].Access()
 		}
 		// What both Linux backends hide, the private /dev and device nodes
 		// elsewhere, a writable root brings back, whatever the default says.

@@ -247,6 +247,8 @@ func (d *decoder) string(field string) (string, error) {
 			start = d.at
 		case c < ' ':
 			return "", d.fail(d.at, field, fmt.Errorf("%w: control byte %#02x in a string", ErrJSON, c), `write it as an escape, as in "\n"`)
+		case c < utf8.RuneSelf:
+			d.at++
 		default:
 			r, n := utf8.DecodeRuneInString(d.text[d.at:])
 			if r == utf8.RuneError && n <= 1 {

@@ -29,6 +29,7 @@ type Root struct {
 	// Existing is the deepest directory at or above Path that exists.
 	Existing string
 
+	depth int // of Path
 	links []string
 	above []ID
 }
@@ -45,7 +46,7 @@ func (r Root) Access() Access { return r.List.access() }
 // is not a policy, and asking it anything panics.
 type Resolved struct {
 	def    Access
-	roots  []Root         // in emission order, one for each canonical path
+	roots  []*Root        // in emission order, one for each canonical path
 	at     map[string]int // where in roots a canonical path is
 	layers []int          // which of roots change something
 	made   bool
@@ -86,20 +87,14 @@ func Resolve(p Policy, fsys FS) (Resolved, error) {
 		}
 	}
 	spellings := spellingsOf(all)
-	var linked []Root
-	for i := range all {
-		if len(all[i].links) > 0 {
-			linked = append(linked, all[i])
-		}
-	}
 	roots, at, err := foldEqual(all)
 	if err != nil {
 		return Resolved{}, err
 	}
-	slices.SortStableFunc(roots, emissionOrder)
+	slices.SortFunc(roots, emissionOrder)
 	r := Resolved{def: ReadWrite, roots: roots, at: at, made: true}
-	for i := range roots {
-		r.at[roots[i].Path] = i
+	for i, root := range roots {
+		r.at[root.Path] = i
 	}
 	if p.RestrictWrites {
 		r.def = Read
@@ -111,14 +106,16 @@ func Resolve(p Policy, fsys FS) (Resolved, error) {
 			r.def = root.Access()
 		}
 	}
-	for i := range r.roots {
-		root := &r.roots[i]
+	for _, root := range r.roots {
 		root.Creatable = root.Kind == Missing && r.Decide(root.Existing).Access == ReadWrite
 	}
 	// Also the roots that were folded away: a link re-pointed to where another
 	// root stands would take its own root out of the policy unseen.
-	for i := range linked {
-		if err := r.checkLinks(&linked[i], spellings, fsys); err != nil {
+	for i := range all {
+		if len(all[i].links) == 0 {
+			continue
+		}
+		if err := r.checkLinks(&all[i], spellings, fsys); err != nil {
 			return Resolved{}, err
 		}
 	}
@@ -149,7 +146,7 @@ func resolveRoot(w *walker, l List, index int, given string) (Root, error) {
 	return Root{
 		List: l, Index: index, Given: given, Path: at.path, Kind: at.info.Kind, ID: at.info.ID,
 		NotDir: at.blocker != "", Blocker: at.blocker, Existing: at.existing, links: at.links,
-		above: w.above(l, at.path),
+		depth: depth(at.path), above: w.above(l, at.path),
 	}, nil
 }
 
@@ -159,31 +156,31 @@ func isSystem(p string) bool {
 	return p == "/dev" || Holds("/proc", p) || Holds("/sys", p)
 }
 
-// foldEqual leaves one root for each canonical path, in the memory of those that it
-// was given, and says where each is.
-func foldEqual(roots []Root) (kept []Root, at map[string]int, err error) {
-	kept = roots[:0]
-	at = make(map[string]int, len(roots))
-	for _, r := range roots {
-		i, ok := at[r.Path]
+// foldEqual leaves one root for each canonical path, and says where each is.
+func foldEqual(all []Root) (kept []*Root, at map[string]int, err error) {
+	kept = make([]*Root, 0, len(all))
+	at = make(map[string]int, len(all))
+	for i := range all {
+		r := &all[i]
+		j, ok := at[r.Path]
 		if !ok {
 			at[r.Path] = len(kept)
 			kept = append(kept, r)
 			continue
 		}
-		k := &kept[i]
+		k := kept[j]
 		switch {
 		case k.List == r.List:
 		case k.List == BaseWritable:
-			*k = r
+			kept[j] = r
 		case k.List == Denied || r.List == Denied:
 			carve := r
 			if r.List == Denied {
-				carve = *k
+				carve = k
 			}
 			return nil, nil, &RootError{List: carve.List, Path: carve.Given, Err: ErrSamePath, Fix: "carve out a directory below the denied root, or do not deny it"}
 		case r.List == Writable:
-			*k = r
+			kept[j] = r
 		}
 	}
 	return kept, at, nil
@@ -192,10 +189,10 @@ func foldEqual(roots []Root) (kept []Root, at map[string]int, err error) {
 // emissionOrder is the one order in which roots take effect: base roots first,
 // then denied, readonly and writable ones together, each group from the
 // shallowest to the deepest, ties by path.
-func emissionOrder(a, b Root) int {
+func emissionOrder(a, b *Root) int {
 	return cmp.Or(
 		cmp.Compare(group(a.List), group(b.List)),
-		cmp.Compare(depth(a.Path), depth(b.Path)),
+		cmp.Compare(a.depth, b.depth),
 		cmp.Compare(a.Path, b.Path),
 	)
 }

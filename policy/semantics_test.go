@@ -87,7 +87,7 @@ func checkLayers(t *testing.T, p policy.Policy, r policy.Resolved, probes []stri
 		t.Errorf("%+v: layers are not in emission order: %v", p, layers)
 	}
 	if !slices.IsSortedFunc(r.Roots(), func(a, b policy.Root) int {
-		return inOrder(policy.Layer{Root: a}, policy.Layer{Root: b})
+		return inOrder(policy.Layer{Root: &a}, policy.Layer{Root: &b})
 	}) {
 		t.Errorf("%+v: roots are not in emission order: %v", p, r.Roots())
 	}

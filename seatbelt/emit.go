@@ -144,7 +144,7 @@ func spellings(path string) []string {
 // cover returns the filters for a root in the spellings given. Whether subpath
 // covers a plain file is disputed (KiroCrew#7743), hence the literal; a missing
 // root may yet become a file.
-func (e *emitter) cover(root policy.Root, paths []string) []string {
+func (e *emitter) cover(root *policy.Root, paths []string) []string {
 	var filters []string
 	for _, path := range paths {
 		filters = append(filters, e.filter("subpath", path))
@@ -158,7 +158,7 @@ func (e *emitter) cover(root policy.Root, paths []string) []string {
 // sockets returns the filters for the sockets in or at a root. Connecting is a
 // network operation, which no file rule stops. Its exact filter is spelled
 // path-literal, as in the system's own profiles.
-func (e *emitter) sockets(root policy.Root, paths []string) []string {
+func (e *emitter) sockets(root *policy.Root, paths []string) []string {
 	var filters []string
 	for _, path := range paths {
 		filters = append(filters, "(remote unix-socket "+e.filter("subpath", path)+")")
@@ -173,7 +173,7 @@ func (e *emitter) sockets(root policy.Root, paths []string) []string {
 func (e *emitter) present() {
 	for _, l := range e.r.Layers() {
 		if l.Access == policy.ReadWrite && l.Root.Kind == policy.Missing {
-			e.skipped = append(e.skipped, l.Root)
+			e.skipped = append(e.skipped, *l.Root)
 		} else {
 			e.layers = append(e.layers, l)
 		}

@@ -27,7 +27,7 @@ func (in *inputs) check() error {
 	}
 	for _, l := range in.resolved.Restrictions() {
 		if root := l.Root; in.opts.missingDenied == "refuse" && root.Kind == policy.Missing && root.Creatable {
-			return withHint(fmt.Errorf("%s is not there", in.called(root)), "create it first, or pass --missing-denied create")
+			return withHint(fmt.Errorf("%s is not there", in.called(*root)), "create it first, or pass --missing-denied create")
 		}
 	}
 	for _, f := range in.files {

@@ -178,7 +178,7 @@ type layerJSON struct {
 func (in *inputs) layersJSON() []layerJSON {
 	layers := []layerJSON{}
 	for _, l := range in.resolved.Layers() {
-		layers = append(layers, layerJSON{jsonOf(&l.Root), l.Access.String()})
+		layers = append(layers, layerJSON{jsonOf(l.Root), l.Access.String()})
 	}
 	return layers
 }
