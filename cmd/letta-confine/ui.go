@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"strings"
-
 )
 
 // The rules of what the program itself says: everything goes to standard error
