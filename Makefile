@@ -10,7 +10,7 @@ export GOFLAGS     = -trimpath
 # every command (docs/decisions/0030-launch-path.md).
 LEAN = -X runtime.godebugDefault=profstackdepth=0,updatemaxprocs=0
 
-.PHONY: build setup test check lint integration containment hosts workloads fuzz golden bench demo repro cross ci
+.PHONY: build setup test check lint integration containment hosts workloads fuzz golden bench demo repro cross plain ci
 
 build:
 	$(GO) build -tags launcher -ldflags '-s -w $(LEAN)' -o bin/letta-confine ./cmd/letta-confine
@@ -74,4 +74,7 @@ demo: build
 repro: ## build twice in two folders and compare
 	./.ci/repro
 
-ci: lint test repro hosts
+plain: setup ## the tests as a plain user has them, when root calls
+	./.ci/plain
+
+ci: lint test plain repro hosts

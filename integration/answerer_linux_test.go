@@ -146,6 +146,7 @@ func TestTerminalIsShared(t *testing.T) {
 // TestSomebodyElsesFiles: a log, a store and a .env file that another user owns, who
 // could have said there what is wanted, are none.
 func TestSomebodyElsesFiles(t *testing.T) {
+	testenv.Need(t, testenv.FacilityRoot, testenv.HasRoot())
 	eachOn(t, "landlock", func(t *testing.T, b box) {
 		for _, c := range []struct{ file, ref, says string }{
 			{"out/log", "REF_0", `out/log": it is another user's`},
