@@ -108,13 +108,9 @@ func dispatch(args []string) (int, error) {
 		return probeHost(append([]string{"--self-test"}, args[1:]...))
 	case "approve":
 		return approve(args[1:])
-	case "preset", "completion":
-		switch {
-		case len(args) > 1 && (args[1] == "--help" || args[1] == "-h"):
-			return 0, flagset.ErrHelp
-		case args[0] == "preset":
-			return presets(args[1:])
-		}
+	case "preset":
+		return presets(args[1:])
+	case "completion":
 		return completion(args[1:])
 	case bwrapFace:
 		return bwrapArgv(args[1:]), nil
@@ -133,11 +129,19 @@ func dispatch(args []string) (int, error) {
 // haveHelp are the subcommands whose --help is their own.
 var haveHelp = []string{"check", "credentials", "doctor", "explain", "learn", "plan", "probe"}
 
-// helpAsFlag returns "plan --help" for "help plan", and "check path --help" for "help
-// check path". What else follows is dropped, because a "--" would begin a command.
+// helpAsFlag returns "plan --help" for "help plan", "check path --help" for "help check
+// path", and "--help" where a subcommand that has no flag before its first word is asked
+// for it. What else follows is dropped, because a "--" would begin a command.
 func helpAsFlag(args []string) []string {
 	switch {
-	case len(args) < 2 || args[0] != "help" || !slices.Contains(haveHelp, args[1]):
+	case len(args) < 2:
+		return args
+	case args[0] == "preset" || args[0] == "completion":
+		if args[1] == "--help" || args[1] == "-h" {
+			return args[1:2]
+		}
+		return args
+	case args[0] != "help" || !slices.Contains(haveHelp, args[1]):
 		return args
 	case args[1] == "check" && len(args) > 2:
 		return []string{"check", args[2], "--help"}
