@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +20,9 @@ type Repo struct {
 	GitDir string // the repository itself, or "" for the one that Dir is in
 	Index  string // the index that is about to be committed, or "" for the usual one
 }
+
+// ErrNoRepository is that git finds none where Repo says.
+var ErrNoRepository = errors.New("there is no git repository")
 
 // places are where git may be. The PATH is not asked: who commits may have set it.
 var places = []string{"/usr/bin/git", "/bin/git", "/usr/local/bin/git", "/opt/homebrew/bin/git", "/run/current-system/sw/bin/git"}
@@ -93,7 +97,16 @@ func (r Repo) staged() ([]change, error) {
 }
 
 func gitError(what string, err error, said string) error {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 129 {
+		return ErrNoRepository // to git diff it is then a command line that is none
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%q: %w", p.Path, p.Err)
+	}
 	line, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
+	if line == "" {
+		return fmt.Errorf("git %s: %w", what, err)
+	}
 	return fmt.Errorf("git %s: %w: %s", what, err, line)
 }
 

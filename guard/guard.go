@@ -30,7 +30,7 @@ import (
 
 // Codes of the answers.
 const (
-	Inside       = "inside-policy"    // no policy objects
+	Inside       = "inside-policy"    // no policy forbids it
 	NotJudged    = "left-to-kernel"   // a shell command
 	Denied       = "policy-denied"    // neither read nor written
 	ReadOnly     = "policy-read-only" // read and not written
@@ -115,7 +115,7 @@ type Result struct {
 // Judge answers for a call. The strictest answer about any of its paths is the
 // answer.
 func (g *Guard) Judge(c Call) Result {
-	r := Result{Verdict: verdict.Verdict{Decision: verdict.Allow, Code: Inside, Reason: "no policy objects"}, Paths: []Judged{}}
+	r := Result{Verdict: verdict.Verdict{Decision: verdict.Allow, Code: Inside, Reason: "no policy forbids it"}, Paths: []Judged{}}
 	if KindOf(c.Tool) == Shell {
 		r.Code, r.Reason = NotJudged, "the paths of a shell command are for the kernel's profile"
 		return r
@@ -139,7 +139,7 @@ func (g *Guard) Judge(c Call) Result {
 // judge unites the answers about each spelling and each way to read it.
 func (g *Guard) judge(t target) Judged {
 	j := Judged{
-		Verdict: verdict.Verdict{Decision: verdict.Allow, Code: Inside, Reason: fmt.Sprintf("%q: no policy objects", t.given)},
+		Verdict: verdict.Verdict{Decision: verdict.Allow, Code: Inside, Reason: fmt.Sprintf("%q: no policy forbids it", t.given)},
 		Path:    t.given, Write: t.access == policy.ReadWrite,
 	}
 	for _, spelling := range t.spellings {

@@ -115,8 +115,11 @@ func (in *inputs) protect(helper bwrap.Helper) []bwrap.Protected {
 
 func (in *inputs) landlock() backend {
 	hint := "use bubblewrap"
-	if in.opts.byDefault {
+	switch {
+	case in.opts.byDefault:
 		hint = "use bubblewrap, or pass --isolate-processes=false --die-with-parent=false to go without what the profile brings"
+	case !in.opts.isolate && !in.opts.exec:
+		hint = "pass --supervise, or use bubblewrap"
 	}
 	if in.opts.supervise && !in.opts.isolate {
 		// The supervisor keeps the rest.

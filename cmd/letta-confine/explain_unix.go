@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/letta-confine/letta-confine/denial"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
@@ -109,6 +110,18 @@ func (r rootJSON) String() string {
 	return s
 }
 
+// lateFlag refuses a flag behind a path. It would be taken for a path itself, and the
+// answer be about another policy than was asked about.
+func (o *options) lateFlag() error {
+	for _, word := range o.args {
+		if o.bareWord && len(word) > 2 && strings.HasPrefix(word, "--") {
+			name, _, _ := strings.Cut(word, "=")
+			return withHint(fmt.Errorf("flag %s is behind a path", name), "flags go first; a path that begins with -- goes behind a word that is -- alone")
+		}
+	}
+	return nil
+}
+
 // checkExplain refuses questions that do not go together.
 func (o *options) checkExplain() error {
 	switch {
@@ -121,7 +134,7 @@ func (o *options) checkExplain() error {
 	case o.self && (o.stderr != "" || o.risks):
 		return usageError("explain --self takes paths, and neither --stderr nor --risks")
 	}
-	return nil
+	return o.lateFlag()
 }
 
 func (in *inputs) explainPath(given string) (explanation, error) {

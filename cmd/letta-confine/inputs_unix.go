@@ -206,7 +206,7 @@ func (in *inputs) create(needed []policy.Root) (made []string, err error) {
 		dirs, err := hostfs.Mkdir(root.Path, 0o755)
 		made = append(made, dirs...)
 		if err != nil {
-			return made, withHint(fmt.Errorf("%s is not there, and cannot be made: %w", in.called(root), err),
+			return made, withHint(fmt.Errorf("%s is not there, and cannot be made: %w", in.called(root), bare(err)),
 				"create it first, or leave it out")
 		}
 	}

@@ -63,6 +63,9 @@ func checkCommit(args []string) (int, error) {
 		return 0, err
 	}
 	found, err := commit.Judge(repo, scanner, approved())
+	if errors.Is(err, commit.ErrNoRepository) {
+		return 0, withHint(err, "start in one, or name it with --repo DIR or --git-dir DIR")
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -53,6 +53,9 @@ func checkPath(args []string) (int, error) {
 		fmt.Print(pathUsage)
 		return 0, nil
 	}
+	if err == nil {
+		err = o.lateFlag()
+	}
 	if err != nil {
 		return 0, err
 	}

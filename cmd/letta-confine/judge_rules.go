@@ -137,7 +137,7 @@ func (r *ruling) set() (*rules.Set, error) {
 				err = set.AddSettings(text, file.project)
 			}
 			if err != nil {
-				return nil, withHint(fmt.Errorf("settings %q: %w", file.name, err), "mend the file: without its rules nothing is judged")
+				return nil, withHint(fmt.Errorf("settings %q: %w", file.name, withoutPath(err)), "mend the file: without its rules nothing is judged")
 			}
 		}
 	}

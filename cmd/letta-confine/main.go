@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/letta-confine/letta-confine/internal/flagset"
@@ -68,12 +69,15 @@ func run(args []string) (status int) {
 	if status, ok := stage(args); ok {
 		return status
 	}
+	args = helpAsFlag(args)
 	setSpeech(args)
 	status, err := dispatch(args)
 	switch {
 	case errors.Is(err, flagset.ErrHelp):
 		fmt.Print(helpFor(args[0]))
 		return 0
+	case err != nil && hintOf(err) == usageHint:
+		return fail(withHint(err, usageHintOf(args)))
 	case err != nil:
 		return fail(err)
 	}
@@ -120,6 +124,41 @@ func dispatch(args []string) (int, error) {
 		return 0, usageError(fmt.Sprintf("unknown subcommand %q", args[0]))
 	}
 	return confine(args)
+}
+
+// haveHelp are the subcommands whose --help is their own.
+var haveHelp = []string{"check", "credentials", "doctor", "explain", "learn", "plan", "probe"}
+
+// helpAsFlag returns "plan --help" for "help plan", "check path --help" for "help check
+// path", and "--help" where a subcommand that has no flag before its first word is asked
+// for it. What else follows is dropped, because a "--" would begin a command.
+func helpAsFlag(args []string) []string {
+	switch {
+	case len(args) < 2:
+		return args
+	case args[0] == "preset" || args[0] == "completion":
+		if args[1] == "--help" || args[1] == "-h" {
+			return args[1:2]
+		}
+		return args
+	case args[0] != "help" || !slices.Contains(haveHelp, args[1]):
+		return args
+	case args[1] == "check" && len(args) > 2:
+		return []string{"check", args[2], "--help"}
+	}
+	return []string{args[1], "--help"}
+}
+
+// usageHintOf returns the cure for a command line that is none: the usage, or which help
+// to read where the usage of a run says nothing.
+func usageHintOf(args []string) string {
+	switch {
+	case len(args) > 0 && slices.Contains(haveHelp, args[0]):
+		return "see letta-confine " + args[0] + " --help"
+	case len(args) > 0 && slices.Contains(subcommands, args[0]):
+		return "see letta-confine --help"
+	}
+	return usageHint
 }
 
 // helpFor returns what --help prints after the first word.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -98,6 +99,23 @@ func TestManPageNamesEveryFlag(t *testing.T) {
 		got = append(got, word)
 	}
 	same(t, page, "subcommand", got, subcommands)
+}
+
+// What holds where a flag is not given is what the page says.
+func TestManPageDefaults(t *testing.T) {
+	_, text := manPage(t, "letta-confine.1")
+	o := defaults()
+	for name, want := range map[string]string{
+		"max-siblings":   fmt.Sprintf("%d, if not given", o.maxSiblings),
+		"answer-timeout": fmt.Sprintf("%.0fm, if not given", o.answerTimeout.Minutes()),
+		"probe-timeout":  fmt.Sprintf("%v, if not given", o.probeTimeout),
+	} {
+		_, entry, _ := strings.Cut(text, ".BI --"+name+" ")
+		entry, _, _ = strings.Cut(entry, ".TP")
+		if !strings.Contains(entry, want) {
+			t.Errorf("--%s is described as %q, want %q in it", name, entry, want)
+		}
+	}
 }
 
 // The variables with an underscore that the launcher's own sources name are the ones

@@ -113,7 +113,7 @@ const (
 
 // workspace is the policy of the mode workspace-write: the workspace, which is the
 // current directory unless --workspace names another, and the temporary directory
-// are written, everything is read.
+// unless --no-tmpdir leaves it out are written, everything is read.
 func (in *inputs) workspace(p *policy.Policy) error {
 	const hint = "start in the directory that the command works on, or say what it may write with --restrict-writes --writable DIR"
 	home := in.getenv("HOME")
@@ -143,7 +143,7 @@ func (in *inputs) workspace(p *policy.Policy) error {
 	switch tmp := in.opts.tmpdir; {
 	case tmp != "":
 		roots = append(roots, absolute(tmp))
-	case in.opts.tmp != "private":
+	case in.opts.tmp != "private" && !in.opts.noTmpdir:
 		tmp, err := in.tempDir(home)
 		if err != nil {
 			return err

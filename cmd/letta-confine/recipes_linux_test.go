@@ -49,6 +49,7 @@ var outcomes = map[string]string{
 	"control":         "bob: read\noutside: written\ninside: written\nmemory: written\nkey: seen\n",
 	"cross-agent":     "bob: refused\noutside: written\ninside: written\nmemory: written\nkey: withheld\n",
 	"memory-subagent": "bob: refused\noutside: refused\ninside: refused\nmemory: written\nkey: withheld\n",
+	"nobody":          "bob: refused\noutside: written\ninside: written\nmemory: refused\nkey: withheld\n",
 	"workspace-write": "bob: refused\noutside: refused\ninside: written\nmemory: refused\nkey: withheld\n",
 	"ci":              "bob: read\noutside: refused\ninside: written\nmemory: refused\nkey: withheld\n",
 	"dsh-scrubbed":    "bob: read\noutside: refused\ninside: written\nmemory: refused\nkey: withheld\n",
@@ -121,6 +122,9 @@ func TestRecipes(t *testing.T) {
 		seen[r.language]++
 		t.Run(r.page+"/"+r.language, func(t *testing.T) {
 			home, env := recipeHome(t)
+			if r.page != "letta-code.md" { // no other harness says which agent it is
+				env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "AGENT_ID=") })
+			}
 			got, as := r.run(t, home, env)
 			if want, ok := outcomes[as]; !ok || got != want {
 				t.Errorf("as %q it says\n%s\nwant\n%s", as, got, want)
@@ -195,7 +199,7 @@ func (r recipe) settings(t *testing.T, home string, env []string) (got, as strin
 	if err := json.Unmarshal([]byte(answer), &a); err != nil || a.HookSpecificOutput.UpdatedInput.Command == "" {
 		t.Fatalf("the hook says %q: %v", answer, err)
 	}
-	return says(t, home, env, "", "bash", "-c", a.HookSpecificOutput.UpdatedInput.Command), "cross-agent"
+	return says(t, home, env, "", "bash", "-c", a.HookSpecificOutput.UpdatedInput.Command), "nobody"
 }
 
 // TestClients runs the two clients: forty lines at most, and they say what

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"os"
 	"strings"
-
-	"github.com/letta-confine/letta-confine/internal/launch"
 )
 
 // The rules of what the program itself says: everything goes to standard error
@@ -131,9 +129,7 @@ func warn(text string) {
 // exit status.
 func fail(err error) int {
 	status, hint := exitStatus(err), hintOf(err)
-	if status == launch.ExitFailure {
-		annotate("the command did not run", err.Error())
-	}
+	annotate("the command did not run", err.Error())
 	failed(status, err.Error(), hint)
 	return status
 }
