@@ -132,7 +132,8 @@ func (w *walker) stmt(s *syntax.Stmt) {
 		w.command(s.Cmd)
 	}
 	if len(s.Redirs) > 0 {
-		w.add(Command{Redirs: w.redirs(s.Redirs), Start: int(s.Pos().Offset()), End: int(s.End().Offset())})
+		redirs := w.redirs(s.Redirs)
+		w.add(Command{Redirs: redirs, Hidden: w.misread(s.Redirs, redirs), Start: int(s.Pos().Offset()), End: int(s.End().Offset())})
 	}
 }
 
@@ -264,7 +265,25 @@ func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr) {
 		w.doubt(call, "an assignment that stays in force")
 	}
 	w.unwrap(&c)
+	c.Hidden = w.misread(s.Redirs, c.Redirs) || c.Hidden
 	w.add(c)
+}
+
+// misread reports whether a target after >& or <& is one that bash does not take for
+// what it looks like: it ends the redirection after a dash that comes first, so that
+// the rest is a word of the command, and it expands a name that was quoted, or that
+// was the value of a variable, once more (measured: bash 5.2, >&'$(id)' runs id).
+func (w *walker) misread(list []*syntax.Redirect, redirs []Redir) (found bool) {
+	for i, r := range list {
+		if r.Op != syntax.DplIn && r.Op != syntax.DplOut || redirs[i].Effect == Dups {
+			continue
+		}
+		if lit := r.Word.Lit(); lit == "" || lit[0] == '-' || strings.ContainsAny(lit, `\*?[{~`) {
+			w.doubt(r, "a redirection that bash reads otherwise than it looks")
+			found = true
+		}
+	}
+	return found
 }
 
 func (w *walker) assign(a *syntax.Assign) Assign {
