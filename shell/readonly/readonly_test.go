@@ -161,6 +161,10 @@ func TestVetConfig(t *testing.T) {
 		{"[gpg \"a\\\"]\"]\nprogram = ./x\n", false, true},
 		{"\ufeff[gpg]\nprogram = ./x\n", false, true},
 		{"[remote \"o\"]\npartialclonefilter = blob:none\n", false, true},
+		{"[core]\npager = ./x\n", false, true},
+		{"[pager]\nlog = ./x\n", false, true},
+		{"[pager]\nlog = ./x\n", true, true},
+		{"[extensions]\nworktreeConfig = true\n[http \"https://github.com/\"]\nextraheader = x\n", true, false},
 		{"[core]\nbare = \\\nfsmonitor = ./x\n", true, true},
 	} {
 		if why := vetConfig(tt.text, tt.programs); (why != "") != tt.asks {

@@ -47,7 +47,7 @@ var models = []struct {
 	{"du", model{options: "-0abcDhHklLmPsSx -d: -t: -B: --apparent-size --bytes --total --human-readable --max-depth= --summarize --all --exclude= --one-file-system --si --threshold= --time? --time-style= --block-size= --separate-dirs" + common, kind: names}},
 	{"realpath", model{options: "-eLmPqsz --canonicalize-existing --canonicalize-missing --logical --physical --quiet --strip --no-symlinks --zero --relative-to= --relative-base=" + common, kind: names, tame: true}},
 	{"readlink", model{options: "-efmnqsvz --canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet --silent --verbose --zero" + common, kind: names, tame: true}},
-	{"file", model{options: "-bhikLNnprv0I -F: --brief --mime --mime-type --mime-encoding --dereference --no-dereference --separator= --keep-going --extension" + common, kind: files}},
+	{"file", model{options: "-bhikLNnrv0I -F: --brief --mime --mime-type --mime-encoding --dereference --no-dereference --separator= --keep-going --extension" + common, kind: files}},
 
 	{"wc", model{options: "-clmLw --bytes --chars --lines --max-line-length --words --total=" + common, kind: files}},
 	{"cut", model{options: "-nsz -b: -c: -d: -f: --bytes= --characters= --delimiter= --fields= --only-delimited --complement --output-delimiter= --zero-terminated" + common, kind: files, tame: true}},
