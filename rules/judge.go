@@ -301,11 +301,7 @@ func (s *subject) expandGlob(cwds []string) func(string) []string {
 			if s.Facts == nil {
 				break
 			}
-			full := readonly.Widened(pattern)
-			if full[0] != '/' {
-				full = cwd + "/" + full
-			}
-			names, _ := s.Facts.Glob(full)
+			names, _ := s.Facts.Glob(readonly.In(cwd, pattern))
 			out = append(out, names...)
 		}
 		return out
