@@ -267,6 +267,10 @@ func special(name string) func(*run, shell.Command, []shell.Word) string {
 		}
 	case "sed":
 		return sed
+	case "awk", "gawk", "mawk":
+		return awk
+	case "set":
+		return set
 	case "find":
 		return find
 	case "git":
@@ -283,7 +287,7 @@ func special(name string) func(*run, shell.Command, []shell.Word) string {
 		return strs
 	case "tar", "unzip":
 		return archive
-	case "node", "python", "python3", "ruby", "perl", "gcc", "g++", "clang", "make", "cmake":
+	case "node", "python", "python3", "ruby", "perl", "gcc", "g++", "clang", "make", "cmake", "psql", "sqlite3":
 		return version
 	case "printf":
 		return printf
