@@ -220,7 +220,7 @@ func (w *walker) loop(c *syntax.ForClause) {
 	}
 	name := iter.Name.Value
 	values := w.words(iter.Items)
-	if !ordinaryName(name) {
+	if !(Assign{Name: name}).Ordinary() {
 		w.doubt(iter.Name, "a loop that sets a variable with a meaning")
 	}
 	static := iter.InPos.IsValid() && len(values) > 0
@@ -244,13 +244,6 @@ func (w *walker) loop(c *syntax.ForClause) {
 	delete(w.vars, name)
 }
 
-// ordinaryName reports whether setting the variable changes no program and no
-// shell: those with a meaning have capitals, but for a few.
-func ordinaryName(name string) bool {
-	return name == strings.ToLower(name) && !strings.Contains(name, "proxy") && !strings.Contains(name, "path") &&
-		name != "histchars" && name != "auto_resume"
-}
-
 func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr) {
 	c := Command{Start: int(s.Pos().Offset()), End: int(call.End().Offset())}
 	for _, r := range s.Redirs {
@@ -261,7 +254,7 @@ func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr) {
 	}
 	c.Argv = w.words(call.Args)
 	c.Redirs = w.redirs(s.Redirs)
-	if len(call.Assigns) > 0 && len(c.Argv) == 0 {
+	if len(c.Argv) == 0 && slices.ContainsFunc(c.Assigns, func(a Assign) bool { return !a.Ordinary() }) {
 		w.doubt(call, "an assignment that stays in force")
 	}
 	w.unwrap(&c)
