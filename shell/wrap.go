@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // wrapper is a command that runs the rest of its words. Options are spelled as in
@@ -56,6 +58,12 @@ func Name(word string) string { return strings.ToLower(path.Base(word)) }
 // shells are the programs that take a script after -c, the modelled ones first.
 var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "fish", "csh", "tcsh", "yash", "pwsh"}
 
+// assigns reports whether a word has the form of an assignment.
+func assigns(word string) bool {
+	name, _, ok := strings.Cut(word, "=")
+	return ok && syntax.ValidName(strings.TrimSuffix(name, "+"))
+}
+
 // stream reports whether a word names what another command writes, or standard input.
 func stream(word Word) bool {
 	return word.Stream || word.Known && (word.Text == "/dev/stdin" || strings.HasPrefix(word.Text, "/dev/fd/") || strings.HasPrefix(word.Text, "/proc/self/fd/"))
@@ -86,10 +94,16 @@ func (w *walker) unwrap(c *Command) {
 	case (name == "." || name == "source") && len(c.Argv) > 1:
 		c.Hidden = c.Hidden || stream(c.Argv[1])
 		return
-	case name[0] == '-': // of time, which takes -- too
-		if at := slices.IndexFunc(c.Argv, func(w Word) bool { return !strings.HasPrefix(w.Text, "-") }); at > 0 {
-			w.inner(c, c.Argv[at:], nil)
+	case name[0] == '-': // of time, which takes -- too, and after a | options with values
+		for i, left := 1, 3; i < len(c.Argv) && left > 0; i++ {
+			if !strings.HasPrefix(c.Argv[i].Text, "-") {
+				w.inner(c, c.Argv[i:], nil)
+				left--
+			}
 		}
+		return
+	case assigns(c.Argv[0].Text): // after coproc, where the parser takes it for a command
+		w.inner(c, c.Argv[1:], nil)
 		return
 	case strings.HasPrefix(name, "git-"):
 		w.inner(c, append([]Word{{Text: "git", Known: true}, {Text: name[len("git-"):], Known: true}}, c.Argv[1:]...), nil)
