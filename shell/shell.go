@@ -65,8 +65,8 @@ type Assign struct {
 // those with a meaning have capitals, but for a few. Some shells take a value with a
 // subscript in it for a program, where they want a number.
 func (a Assign) Ordinary() bool {
-	return a.Name == strings.ToLower(a.Name) && !strings.Contains(a.Name, "proxy") && !strings.Contains(a.Name, "path") &&
-		!strings.HasPrefix(a.Name, "npm_") && a.Name != "histchars" && a.Name != "auto_resume" && !strings.HasSuffix(a.Name, "+") && !strings.Contains(a.Value.Text, "[")
+	return syntax.ValidName(a.Name) && a.Name == strings.ToLower(a.Name) && !strings.Contains(a.Name, "proxy") && !strings.Contains(a.Name, "path") &&
+		!strings.HasPrefix(a.Name, "npm_") && a.Name != "histchars" && a.Name != "auto_resume" && !strings.Contains(a.Value.Text, "[")
 }
 
 // Effect is what a redirection does to its target.

@@ -55,6 +55,12 @@ func (w *walker) taint(file *syntax.File) {
 			}
 		case *syntax.DeclClause, *syntax.LetClause, *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.CoprocClause, *syntax.FuncDecl:
 			w.anyVar = w.anyVar || !constant(n)
+		case *syntax.ArrayExpr:
+			// What the parser takes for a comment, bash does for the rest of the word.
+			if at := int(n.End().Offset()); at < len(w.src) && w.src[at] == '#' {
+				w.doubt(n, "an array that goes on after its parenthesis")
+				w.add(Command{Hidden: true, Start: int(n.Pos().Offset()), End: len(w.src)})
+			}
 		case *syntax.ParamExp:
 			if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) && n.Param != nil {
 				set(n.Param.Value)
