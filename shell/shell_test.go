@@ -74,7 +74,7 @@ func TestParse(t *testing.T) {
 		{"an assignment in force", "PATH=.; ls", "PATH=.; ls", true},
 		{"an ordinary one", `x=a y=$(b); f $x "$x"`, "b; x=a y=?*; f ?* ?", false},
 		{"ones that may mean something", "x+=a; 2=a", "x+=a; 2=a", true},
-		{"an array that goes on", "y=(a)# ; b", "; y=", true},
+		{"an array that goes on", "y=(a)# ; b", `; y=""`, true},
 		{"a value that may be evaluated", "x='a[$(b)]'", "x=a[$(b)]", true},
 		{"env", "env -i A=b ls -l", "env -i A=b ls -l [A=b ls -l]", false},
 		{"wrappers of wrappers", "timeout -k 1 5 nice -n 5 ls", "timeout -k 1 5 nice -n 5 ls [nice -n 5 ls [ls]]", false},
