@@ -270,8 +270,8 @@ func (s *subject) meetsShellPath(r Rule, tool string) match {
 		if tool != "Write" && tool != "Edit" && met(st.Reads) || (tool == "Write" || tool == "Edit") && met(st.Writes) {
 			return yes
 		}
-		// Words of git may name a path within a commit.
-		if argv := st.Argv; st.Decision == verdict.Allow && (tool == "Write" || tool == "Edit" || len(argv) == 0 || argv[0] != "git") {
+		// Words of git may name a path within a commit, and a variable any.
+		if argv := st.Argv; st.Decision == verdict.Allow && len(argv) > 0 && (tool == "Write" || tool == "Edit" || argv[0] != "git") {
 			continue
 		}
 		words := operandsOf(s.script.Commands[i], s.expandGlob(st.Cwds))
@@ -301,11 +301,7 @@ func (s *subject) expandGlob(cwds []string) func(string) []string {
 			if s.Facts == nil {
 				break
 			}
-			full := readonly.Widened(pattern)
-			if full[0] != '/' {
-				full = cwd + "/" + full
-			}
-			names, _ := s.Facts.Glob(full)
+			names, _ := s.Facts.Glob(readonly.In(cwd, pattern))
 			out = append(out, names...)
 		}
 		return out

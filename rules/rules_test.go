@@ -228,7 +228,7 @@ func TestWhatHidesFromDenyRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{".env", "a.txt", "keys/key"} {
+	for _, name := range []string{".env", "a.txt", "keys/key", "[x]/.env"} {
 		if err := os.MkdirAll(filepath.Dir(dir+"/"+name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -258,6 +258,7 @@ func TestWhatHidesFromDenyRules(t *testing.T) {
 	for _, call := range []ToolCall{
 		{Tool: "Bash", Input: map[string]any{"command": "cat key", "workdir": dir + "/keys"}, Cwd: dir},
 		{Tool: "Bash", Input: map[string]any{"command": "cp key x", "workdir": "keys"}, Cwd: dir},
+		{Tool: "Bash", Input: map[string]any{"command": "python3 x.py .e*"}, Cwd: dir + "/[x]"},
 		{Tool: "run_terminal_cmd", Input: map[string]any{"command": "rm x"}, Cwd: dir},
 		{Tool: "BASH", Input: map[string]any{"command": "cat .env"}, Cwd: dir},
 		{Tool: "view", Input: map[string]any{"path": ".env"}, Cwd: dir},

@@ -130,11 +130,11 @@ func (r *shellRule) denies(c shell.Command) match {
 		return words(nil, r.prefix, c.Argv)
 	}
 	best := no
-	if len(c.Argv) == 0 {
-		return best
-	}
 	if c.Hidden {
 		best = possible
+	}
+	if len(c.Argv) == 0 {
+		return best
 	}
 	argv := slices.Clone(c.Argv)
 	base := strings.TrimLeft(path.Base(argv[0].Text), `\`)

@@ -61,6 +61,14 @@ type Assign struct {
 	Value Word
 }
 
+// Ordinary reports whether setting the variable changes no program and no shell:
+// those with a meaning have capitals, but for a few. Some shells take a value with a
+// subscript in it for a program, where they want a number.
+func (a Assign) Ordinary() bool {
+	return syntax.ValidName(a.Name) && a.Name == strings.ToLower(a.Name) && !strings.Contains(a.Name, "proxy") && !strings.Contains(a.Name, "path") &&
+		!strings.HasPrefix(a.Name, "npm_") && a.Name != "histchars" && a.Name != "auto_resume" && !strings.Contains(a.Value.Text, "[")
+}
+
 // Effect is what a redirection does to its target.
 type Effect int
 

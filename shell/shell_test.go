@@ -72,6 +72,10 @@ func TestParse(t *testing.T) {
 		{"an arithmetic test", `[[ 'a[$(x)]' -eq 0 ]]`, "", true},
 		{"a test of files", `[[ -f a && b == c ]] && d`, "d", false},
 		{"an assignment in force", "PATH=.; ls", "PATH=.; ls", true},
+		{"an ordinary one", `x=a y=$(b); f $x "$x"`, "b; x=a y=?*; f ?* ?", false},
+		{"ones that may mean something", "x+=a; 2=a", "x+=a; 2=a", true},
+		{"an array that goes on", "y=(a)# ; b", `; y=""`, true},
+		{"a value that may be evaluated", "x='a[$(b)]'", "x=a[$(b)]", true},
 		{"env", "env -i A=b ls -l", "env -i A=b ls -l [A=b ls -l]", false},
 		{"wrappers of wrappers", "timeout -k 1 5 nice -n 5 ls", "timeout -k 1 5 nice -n 5 ls [nice -n 5 ls [ls]]", false},
 		{"sh -c", "sh -c 'a; b $1' x", `sh -c "a; b $1" x [a] [b ?*]`, false},
@@ -86,7 +90,14 @@ func TestParse(t *testing.T) {
 		{"an empty alternative is no word", `{,f} {,a}{,} {,""} x{,}`, `f a a "" x x`, false},
 		{"what stands for a NUL is unknown", `f $'a\400b' $'a\0'`, "f ? ?", false},
 		{"a pattern in a loop", `for x in a*; do f $x "$x"; done`, "f ~a*~ ~a*~", false},
-		{"an unknown option of a wrapper", "timeout --new 5 rm", "timeout --new 5 rm [--new 5 rm] [5 rm] [rm]", false},
+		{"an unknown option of a wrapper", "timeout --new 5 rm", "timeout --new 5 rm [--new 5 rm [5 rm] [rm]] [5 rm] [rm]", false},
+		{"a command that is not known may run the rest", `"$x" rm -f`, "? rm -f [rm -f] [-f]", false},
+		{"a pattern beside what is not known is many words", `f "$x"* ~u/*`, "f ?* ?*", false},
+		{"an option of the keyword time", "time -- rm x", "-- rm x [rm x] [x]", false},
+		{"a dash ends a redirection", ">& -rm x", "x >&-rm", true},
+		{"a target that bash expands twice", `f >&'$(rm)'; f >&"$x"; f <&a\\b`, `f >&$(rm); f >&?; f <&a\b`, true},
+		{"a target that is as it looks", "f >&a.b 2>&1 <&-", "f >&a.b >&1 <&-", false},
+		{"what a variable or an option tells a program to run", `EDITOR='rm x' git -c core.pager='a b' log`, `EDITOR="rm x" git -c "core.pager=a b" log ["rm x"] [rm x] ["a b"] [a b]`, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,7 +129,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("Parse(%q) = %v, want an error", src, s.Commands)
 		}
 	}
-	for _, src := range []string{"ls \\\n -l", "echo a#b\\\nc", "echo ä ü 語"} {
+	for _, src := range []string{"ls \\\n -l", "echo a#b\\\nc", "echo ä ü 語", `"$x"` + strings.Repeat(" -x", 200)} {
 		if _, err := Parse(src); err != nil {
 			t.Errorf("Parse(%q): %v", src, err)
 		}

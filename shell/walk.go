@@ -55,6 +55,12 @@ func (w *walker) taint(file *syntax.File) {
 			}
 		case *syntax.DeclClause, *syntax.LetClause, *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.CoprocClause, *syntax.FuncDecl:
 			w.anyVar = w.anyVar || !constant(n)
+		case *syntax.ArrayExpr:
+			// What the parser takes for a comment, bash does for the rest of the word.
+			if at := int(n.End().Offset()); at < len(w.src) && w.src[at] == '#' {
+				w.doubt(n, "an array that goes on after its parenthesis")
+				w.add(Command{Hidden: true, Start: int(n.Pos().Offset()), End: len(w.src)})
+			}
 		case *syntax.ParamExp:
 			if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) && n.Param != nil {
 				set(n.Param.Value)
@@ -132,7 +138,8 @@ func (w *walker) stmt(s *syntax.Stmt) {
 		w.command(s.Cmd)
 	}
 	if len(s.Redirs) > 0 {
-		w.add(Command{Redirs: w.redirs(s.Redirs), Start: int(s.Pos().Offset()), End: int(s.End().Offset())})
+		redirs := w.redirs(s.Redirs)
+		w.add(Command{Redirs: redirs, Hidden: w.misread(s.Redirs, redirs), Start: int(s.Pos().Offset()), End: int(s.End().Offset())})
 	}
 }
 
@@ -219,7 +226,7 @@ func (w *walker) loop(c *syntax.ForClause) {
 	}
 	name := iter.Name.Value
 	values := w.words(iter.Items)
-	if !ordinaryName(name) {
+	if !(Assign{Name: name}).Ordinary() {
 		w.doubt(iter.Name, "a loop that sets a variable with a meaning")
 	}
 	static := iter.InPos.IsValid() && len(values) > 0
@@ -243,13 +250,6 @@ func (w *walker) loop(c *syntax.ForClause) {
 	delete(w.vars, name)
 }
 
-// ordinaryName reports whether setting the variable changes no program and no
-// shell: those with a meaning have capitals, but for a few.
-func ordinaryName(name string) bool {
-	return name == strings.ToLower(name) && !strings.Contains(name, "proxy") && !strings.Contains(name, "path") &&
-		name != "histchars" && name != "auto_resume"
-}
-
 func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr) {
 	c := Command{Start: int(s.Pos().Offset()), End: int(call.End().Offset())}
 	for _, r := range s.Redirs {
@@ -260,11 +260,29 @@ func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr) {
 	}
 	c.Argv = w.words(call.Args)
 	c.Redirs = w.redirs(s.Redirs)
-	if len(call.Assigns) > 0 && len(c.Argv) == 0 {
+	if len(c.Argv) == 0 && slices.ContainsFunc(c.Assigns, func(a Assign) bool { return !a.Ordinary() }) {
 		w.doubt(call, "an assignment that stays in force")
 	}
 	w.unwrap(&c)
+	c.Hidden = w.misread(s.Redirs, c.Redirs) || c.Hidden
 	w.add(c)
+}
+
+// misread reports whether a target after >& or <& is one that bash does not take for
+// what it looks like: it ends the redirection after a dash that comes first, so that
+// the rest is a word of the command, and it expands a name that was quoted, or that
+// was the value of a variable, once more (measured: bash 5.2, >&'$(id)' runs id).
+func (w *walker) misread(list []*syntax.Redirect, redirs []Redir) (found bool) {
+	for i, r := range list {
+		if r.Op != syntax.DplIn && r.Op != syntax.DplOut || redirs[i].Effect == Dups {
+			continue
+		}
+		if lit := r.Word.Lit(); lit == "" || lit[0] == '-' || strings.ContainsAny(lit, `\*?[{~`) {
+			w.doubt(r, "a redirection that bash reads otherwise than it looks")
+			found = true
+		}
+	}
+	return found
 }
 
 func (w *walker) assign(a *syntax.Assign) Assign {

@@ -55,7 +55,7 @@ func (w *walker) word(word *syntax.Word) Word {
 	}
 	switch {
 	case v.unknown:
-		return Word{Text: w.source(word), Split: v.split, Stream: v.stream && len(word.Parts) == 1}
+		return Word{Text: w.source(word), Split: v.split || v.glob, Stream: v.stream && len(word.Parts) == 1}
 	case v.glob:
 		return Word{Text: v.pattern.String(), Glob: true, Split: true}
 	}

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // wrapper is a command that runs the rest of its words. Options are spelled as in
@@ -53,14 +55,31 @@ var runners = []string{
 // the file systems of some systems do not tell from large ones.
 func Name(word string) string { return strings.ToLower(path.Base(word)) }
 
-var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh"}
+// shells are the programs that take a script after -c, the modelled ones first.
+var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "fish", "csh", "tcsh", "yash", "pwsh"}
+
+// assigns reports whether a word has the form of an assignment.
+func assigns(word string) bool {
+	name, _, ok := strings.Cut(word, "=")
+	return ok && syntax.ValidName(strings.TrimSuffix(name, "+"))
+}
+
+// stream reports whether a word names what another command writes, or standard input.
+func stream(word Word) bool {
+	return word.Stream || word.Known && (word.Text == "/dev/stdin" || strings.HasPrefix(word.Text, "/dev/fd/") || strings.HasPrefix(word.Text, "/proc/self/fd/"))
+}
 
 // unwrap finds what c runs. Where an option of a wrapper is not known, every rest
 // of its words may be the command: a rule that denies one must see it.
 func (w *walker) unwrap(c *Command) {
-	if len(c.Argv) == 0 || !c.Argv[0].Known || w.depth >= maxDepth {
+	if len(c.Argv) == 0 || w.depth >= maxDepth {
 		return
 	}
+	if !c.Argv[0].Known { // it may be any of them
+		w.guess(c)
+		return
+	}
+	w.unwrapAssigns(c)
 	name := Name(c.Argv[0].Text)
 	defer func() { // by a name that only some systems take for it, nothing is known
 		c.Wrapper = c.Wrapper && name == path.Base(c.Argv[0].Text)
@@ -72,6 +91,23 @@ func (w *walker) unwrap(c *Command) {
 	case name == "eval" || name == "trap":
 		w.unwrapText(c, name)
 		return
+	case (name == "." || name == "source") && len(c.Argv) > 1:
+		c.Hidden = c.Hidden || stream(c.Argv[1])
+		return
+	case name[0] == '-': // of time, which takes -- too, and after a | options with values
+		for i, left := 1, 3; i < len(c.Argv) && left > 0; i++ {
+			if !strings.HasPrefix(c.Argv[i].Text, "-") {
+				w.inner(c, c.Argv[i:], nil)
+				left--
+			}
+		}
+		return
+	case assigns(c.Argv[0].Text): // after coproc, where the parser takes it for a command
+		w.inner(c, c.Argv[1:], nil)
+		return
+	case strings.HasPrefix(name, "git-"):
+		w.inner(c, append([]Word{{Text: "git", Known: true}, {Text: name[len("git-"):], Known: true}}, c.Argv[1:]...), nil)
+		return
 	case name == "git":
 		w.unwrapGit(c)
 		return
@@ -80,14 +116,7 @@ func (w *walker) unwrap(c *Command) {
 		return
 	}
 	if slices.Contains(runners, name) || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld.so") || strings.HasPrefix(name, "ld-musl") {
-		doubts := len(w.doubts)
-		for i, word := range c.Argv[1:] {
-			w.inner(c, c.Argv[i+1:], nil)
-			if word.Known && strings.Contains(word.Text, " ") {
-				w.guessed(c, word.Text)
-			}
-		}
-		w.doubts = w.doubts[:doubts] // of guesses
+		w.guess(c)
 		return
 	}
 	w.unwrapOptions(c)
@@ -135,6 +164,18 @@ func (w *walker) unwrap(c *Command) {
 		}
 	}
 	w.inner(c, argv, assigns)
+}
+
+// guess takes every word for where a command may begin, and for a script.
+func (w *walker) guess(c *Command) {
+	doubts := len(w.doubts)
+	for i, word := range c.Argv[1:] {
+		w.inner(c, c.Argv[i+1:], nil)
+		if word.Known && strings.Contains(word.Text, " ") {
+			w.guessed(c, word.Text)
+		}
+	}
+	w.doubts = w.doubts[:doubts] // of guesses
 }
 
 // replaced are the texts that xargs -I may replace in the words of its command. An
@@ -225,7 +266,7 @@ func (w *walker) unwrapShell(c *Command, name string) {
 		c.Wrapper = w.nested(c, c.Argv[at].Text, name)
 	default:
 		// A script that is not known, and standard input that is not, may be anything.
-		c.Hidden = script || at == len(c.Argv) || c.Argv[at].Text == "-s"
+		c.Hidden = script || at == len(c.Argv) || c.Argv[at].Text == "-s" || stream(c.Argv[at])
 		for i, word := range c.Argv[1:] { // a script that an unknown option hides
 			if word.Known && strings.HasPrefix(word.Text, "-") && strings.Contains(word.Text, "c") && i+2 < len(c.Argv) && c.Argv[i+2].Known {
 				w.nested(c, c.Argv[i+2].Text, name)
@@ -244,6 +285,9 @@ func (w *walker) unwrapShell(c *Command, name string) {
 // are no plain wrappers.
 func (w *walker) unwrapText(c *Command, name string) {
 	words := c.Argv[1:]
+	if len(words) > 0 && words[0].Text == "--" {
+		words = words[1:]
+	}
 	if name == "trap" && len(words) > 1 {
 		words = words[:1]
 	}
@@ -280,7 +324,7 @@ func (w *walker) nested(c *Command, src, name string) bool {
 	for _, d := range s.Doubts {
 		w.doubts = append(w.doubts, Doubt{c.Start, c.End, "the script of " + name + ": " + d.Why})
 	}
-	if name == "zsh" || name == "ksh" {
+	if slices.Index(shells, name) > 3 {
 		w.doubts = append(w.doubts, Doubt{c.Start, c.End, "the script of a shell that is not modelled"})
 	}
 	for _, inner := range s.Commands {
@@ -311,72 +355,4 @@ func (c *Command) place(start, end int) {
 	for i := range c.Inner {
 		c.Inner[i].place(start, end)
 	}
-}
-
-// unwrapOptions finds the commands that options of tar and rsync name.
-func (w *walker) unwrapOptions(c *Command) {
-	for i, word := range c.Argv[1:] {
-		for _, option := range []string{"--to-command=", "--checkpoint-action=exec=", "--use-compress-program=", "--rsh="} {
-			if text, ok := strings.CutPrefix(word.Text, option); ok && word.Known {
-				w.nested(c, text, "sh")
-			}
-		}
-		if name := Name(c.Argv[0].Text); (name == "rsync" && word.Text == "-e" || name == "tar" && (word.Text == "-I" || word.Text == "-F")) &&
-			i+2 < len(c.Argv) && c.Argv[i+2].Known {
-			w.nested(c, c.Argv[i+2].Text, "sh")
-		}
-	}
-}
-
-// unwrapGit finds what git is told to run, and its commands by other names.
-func (w *walker) unwrapGit(c *Command) {
-	for i, word := range c.Argv[1:] {
-		rest := c.Argv[i+2:]
-		switch key, value, set := strings.Cut(word.Text, "="); {
-		case set && strings.HasPrefix(strings.ToLower(strings.TrimPrefix(key, "-c")), "alias."):
-			if script, ok := strings.CutPrefix(value, "!"); ok {
-				w.nested(c, script, "sh")
-				continue
-			}
-			argv := []Word{c.Argv[0]}
-			for _, field := range strings.Fields(value) {
-				argv = append(argv, Word{Text: field, Known: word.Known})
-			}
-			w.inner(c, append(argv, rest...), nil)
-		case set && key == "--exec":
-			w.nested(c, value, "sh")
-		case (word.Text == "-x" || word.Text == "--exec" || word.Text == "foreach") && len(rest) > 0 && rest[0].Known:
-			w.nested(c, rest[0].Text, "sh")
-			w.inner(c, rest, nil)
-		case word.Text == "run" || word.Text == "foreach" || word.Text == "--recursive":
-			w.inner(c, rest, nil)
-		}
-	}
-}
-
-// unwrapFind finds what find runs for each file.
-func (w *walker) unwrapFind(c *Command) {
-	runs := []string{"-exec", "-execdir", "-ok", "-okdir"}
-	for i := 1; i < len(c.Argv); i++ {
-		if !c.Argv[i].Known || !slices.Contains(runs, c.Argv[i].Text) {
-			continue
-		}
-		end := FindEnd(c.Argv, i)
-		argv := slices.Clone(c.Argv[i+1 : end])
-		for j, word := range argv {
-			if strings.Contains(word.Text, "{}") {
-				argv[j] = Word{Text: word.Text, Split: end < len(c.Argv) && c.Argv[end].Text == "+"}
-			}
-		}
-		w.inner(c, argv, nil)
-		i = end
-	}
-}
-
-// FindEnd returns where the command ends that the find action at i runs: at a ; or
-// at a + that follows {}. Any other + is a word of the command.
-func FindEnd(argv []Word, i int) int {
-	for i++; i < len(argv) && argv[i].Text != ";" && (argv[i].Text != "+" || argv[i-1].Text != "{}"); i++ {
-	}
-	return min(i, len(argv))
 }

@@ -34,15 +34,23 @@ const gitDiffs = " -p -u -s -w -b -M -C -z -a -R -U: -S: -G: -L: --stat? --short
 
 const gitContents = " -p -u -S -G -L --patch --patch-with-stat --cc --check --unified -U --word-diff --color-words --function-context -W --binary --follow "
 
+// gitFilters are the options of branch and tag that make them list.
+const gitFilters = " -l --list --contains --no-contains --merged --no-merged --points-at "
+
 var gitCommands = []gitCommand{
 	{name: "log", options: gitRevisions + gitDiffs, kind: files, programs: gitContents},
+	{name: "whatchanged", options: gitRevisions + gitDiffs, kind: files, programs: gitContents},
+	{name: "diff-tree", options: "-rtm --no-commit-id --root --always" + gitDiffs, kind: files, programs: gitContents},
+	{name: "stash show", options: gitDiffs, kind: text, most: 1, worktree: true},
+	{name: "symbolic-ref", options: "-q --short --quiet", kind: text, most: 1},
+	{name: "cherry", options: "-v --verbose --abbrev?", kind: text},
 	{name: "rev-list", options: gitRevisions, kind: files},
 	{name: "shortlog", options: "-snec " + gitRevisions, kind: files},
 	{name: "reflog show", options: gitRevisions, kind: files},
 	{name: "reflog", options: gitRevisions, kind: none},
 	{name: "show", options: gitRevisions + gitDiffs, kind: files, worktree: true},
 	{name: "diff", options: "-# --cached --staged --merge-base --no-color --color? --ignore-submodules? --submodule?" + gitDiffs, kind: files, worktree: true},
-	{name: "status", options: "-sbuz -v --short --branch --porcelain? --long --show-stash --untracked-files? --ignored? --ignore-submodules? --column? --no-column --ahead-behind --no-ahead-behind --no-renames", kind: files, worktree: true},
+	{name: "status", options: "-sbz -u? -v --short --branch --porcelain? --long --show-stash --untracked-files? --ignored? --ignore-submodules? --column? --no-column --ahead-behind --no-ahead-behind --no-renames", kind: files, worktree: true},
 	{name: "blame", options: "-bcefklnpstw -L: -C? -M? --porcelain --line-porcelain --show-name --show-number --show-email --root --date= --since= --abbrev= --no-textconv --ignore-rev=", kind: files, worktree: true},
 	{name: "grep", options: "-aEFGHhIilLnoPpqvwWcz -A: -B: -C: -e: -f@ -m: -# --cached --untracked --no-color --color? --count --ignore-case --word-regexp --line-number --column --files-with-matches --name-only --files-without-match --extended-regexp --fixed-strings --perl-regexp --and --or --not --heading --break --show-function --function-context --max-depth= --text --only-matching --quiet --threads=", kind: pattern, worktree: true},
 	{name: "describe", options: "--all --tags --long --always --abbrev= --match= --exclude= --contains --candidates= --exact-match --first-parent --dirty? --broken?", kind: text, programs: " --dirty --broken "},
@@ -57,11 +65,14 @@ var gitCommands = []gitCommand{
 	{name: "count-objects", options: "-vH --verbose --human-readable", kind: none},
 	{name: "verify-commit", options: "-v --verbose --raw", kind: text, worktree: true},
 	{name: "verify-tag", options: "-v --verbose --raw --format=", kind: text, worktree: true},
-	{name: "branch", options: "-arvl --list --all --remotes --verbose --show-current --contains= --no-contains= --merged= --no-merged= --points-at= --sort= --format= --color? --no-color --column? --no-column --abbrev= --ignore-case", kind: text, needs: " -l --list "},
-	{name: "tag", options: "-l -n? --list --contains= --no-contains= --merged= --no-merged= --points-at= --sort= --format= --color? --no-color --column? --ignore-case", kind: text, needs: " -l --list "},
+	{name: "branch", options: "-arvl --list --all --remotes --verbose --show-current --contains? --no-contains? --merged? --no-merged? --points-at= --sort= --format= --color? --no-color --column? --no-column --abbrev= --ignore-case", kind: text, needs: gitFilters},
+	{name: "tag", options: "-l -n? --list --contains? --no-contains? --merged? --no-merged? --points-at= --sort= --format= --color? --no-color --column? --ignore-case", kind: text, needs: gitFilters},
+	{name: "remote get-url", options: "--push --all", kind: text, most: 1},
 	{name: "remote", options: "-v --verbose", kind: none},
 	{name: "stash list", options: gitRevisions, kind: none},
 	{name: "worktree list", options: "-vz --porcelain --verbose", kind: none},
+	{name: "config list", options: "-z --local --show-origin --show-scope --name-only --null", kind: none},
+	{name: "config get", options: "-z --all --local --show-origin --null", kind: text, most: 1},
 	{name: "config", options: "-lz --get= --get-all= --get-regexp= --list --local --show-origin --show-scope --name-only --null --bool --int --path --type=", kind: text, most: 1},
 	{name: "check-ignore", options: "-qvzn --quiet --verbose --non-matching --no-index", kind: files},
 	{name: "version", options: "--build-options", kind: none},

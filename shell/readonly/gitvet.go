@@ -85,11 +85,11 @@ func (r *run) vetRepository(gitDir string, programs bool) string {
 // harmlessKeys are the keys that name no program, between blanks; a * stands for
 // the name of a subsection.
 const harmlessKeys = " core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode core.autocrlf " +
-	"core.eol core.safecrlf core.symlinks core.quotepath core.abbrev core.untrackedcache core.compression extensions.objectformat " +
-	"remote.*.url remote.*.pushurl remote.*.fetch remote.*.tagopt remote.*.prune branch.*.remote branch.*.merge branch.*.rebase branch.*.description " +
+	"core.eol core.safecrlf core.symlinks core.quotepath core.abbrev core.untrackedcache core.compression extensions.objectformat extensions.worktreeconfig " +
+	"remote.*.url remote.*.pushurl remote.*.fetch remote.*.tagopt remote.*.prune remote.*.gh-resolved http.*.extraheader branch.*.vscode-merge-base branch.*.github-pr-owner-number branch.*.remote branch.*.merge branch.*.rebase branch.*.description " +
 	"branch.*.pushremote branch.autosetuprebase user.name user.email init.defaultbranch pull.rebase pull.ff push.default push.autosetupremote fetch.prune " +
 	"rebase.autostash rebase.autosquash merge.ff merge.conflictstyle diff.renames diff.algorithm diff.mnemonicprefix diff.noprefix diff.colormoved " +
-	"color.ui color.status color.diff color.branch advice.* gc.auto rerere.enabled status.short status.branch status.showuntrackedfiles commit.gpgsign " +
+	"color.ui color.status color.diff color.branch color.pager advice.* gc.auto rerere.enabled status.short status.branch status.showuntrackedfiles commit.gpgsign " +
 	"tag.gpgsign lfs.repositoryformatversion submodule.active http.postbuffer help.autocorrect log.date index.version feature.manyfiles "
 
 // vetConfig reads a configuration as git does, on the safe side.
@@ -137,11 +137,11 @@ func vetConfig(text string, programs bool) string {
 
 // matters reports whether a key can make git run a program when it only walks the
 // history: to check signatures, to fetch what is missing, by what another file
-// says.
+// says, and to show it a page at a time where the output is a terminal.
 func matters(section, key string) bool {
 	switch strings.TrimSuffix(section, ".*") {
-	case "gpg", "include", "includeif", "extensions", "pretty", "format":
+	case "gpg", "include", "includeif", "extensions", "pretty", "format", "pager":
 		return true
 	}
-	return key == "log.showsignature" || key == "remote.*.promisor" || key == "remote.*.partialclonefilter" || key == "core.worktree" || key == "log.diffmerges"
+	return key == "core.pager" || key == "log.showsignature" || key == "remote.*.promisor" || key == "remote.*.partialclonefilter" || key == "core.worktree" || key == "log.diffmerges"
 }

@@ -199,7 +199,7 @@ func (s *scan) judge() string {
 		}
 		switch s.kind {
 		case text, names:
-			if word.Split && !s.tame && s.ended < 0 {
+			if word.Split && !s.tame && s.ended < 0 && (!word.Glob || word.Resplit || s.r.dashed(word.Text)) {
 				return "the word " + word.Text + " may be an option"
 			}
 		default:

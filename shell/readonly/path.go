@@ -92,7 +92,7 @@ func (r *run) globbed(pattern string, options, resplit bool) string {
 	if again && resplit {
 		return "a name that the pattern " + pattern + " matches becomes several words, for want of quotes"
 	}
-	if options && strings.IndexByte("*?[-", pattern[0]) >= 0 {
+	if options && r.dashed(pattern) {
 		return "the pattern " + pattern + " may match a name that is an option"
 	}
 	for _, part := range strings.Split(pattern, "/") {
@@ -101,11 +101,8 @@ func (r *run) globbed(pattern string, options, resplit bool) string {
 		}
 	}
 	for _, cwd := range r.cwds {
-		full := absolute(cwd, pattern)
-		fixed, _, _ := strings.Cut(full, "*")
-		fixed, _, _ = strings.Cut(fixed, "?")
-		fixed, _, _ = strings.Cut(fixed, "[")
-		dir, _ := path.Split(fixed)
+		fixed := pattern[:strings.IndexAny(pattern+"*", "*?[")]
+		dir, _ := path.Split(absolute(cwd, fixed))
 		r.reads = append(r.reads, path.Clean(dir))
 		if r.AnyRoot {
 			continue
@@ -126,18 +123,35 @@ func (r *run) globbed(pattern string, options, resplit bool) string {
 	return ""
 }
 
+// dashed reports whether a pattern may match a name that a program takes for more
+// than a name: an option, a command of less, a file of words.
+func (r *run) dashed(pattern string) bool {
+	return r.lost || slices.ContainsFunc(r.cwds, func(cwd string) bool {
+		names, err := r.matches(cwd, pattern)
+		return err != nil || slices.ContainsFunc(names, func(name string) bool {
+			name = strings.TrimLeft(strings.TrimPrefix(name, cwd), "/")
+			return name == "" || strings.IndexByte("-+@", name[0]) >= 0
+		})
+	})
+}
+
 // matches are the names that a pattern matches now.
 func (r *run) matches(cwd, pattern string) ([]string, error) {
 	if r.Facts == nil {
 		return nil, fs.ErrInvalid
 	}
-	return r.Facts.Glob(absolute(cwd, Widened(pattern)))
+	return r.Facts.Glob(In(cwd, pattern))
 }
 
-// Widened is a pattern that matches all that the shell's does, whatever its locale:
+// In is a pattern, widened, in a directory whose own name is no pattern.
+func In(cwd, pattern string) string {
+	return absolute(strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(cwd), widened(pattern))
+}
+
+// widened is a pattern that matches all that the shell's does, whatever its locale:
 // of ranges, classes and negations, and of how many bytes are a character, only the
 // shell knows. In what it stands for, a name beside them may be among the matches.
-func Widened(pattern string) string {
+func widened(pattern string) string {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
 		for at := 0; at < len(part); at++ {

@@ -147,7 +147,9 @@ func (r *run) statement(c shell.Command) Statement {
 func (r *run) command(c shell.Command) verdict.Verdict {
 	v := allowed
 	for _, a := range c.Assigns {
-		if !Harmless(a) {
+		alone := len(c.Argv) == 0 && a.Ordinary()
+		fields := a.Name == "IFS" && len(c.Argv) > 0 && c.Argv[0].Known && c.Argv[0].Text == "read"
+		if !Harmless(a) && !alone && !fields {
 			v = v.Stricter(ask("environment", "the variable "+a.Name+" can change what a program does"))
 		}
 	}
@@ -267,6 +269,10 @@ func special(name string) func(*run, shell.Command, []shell.Word) string {
 		}
 	case "sed":
 		return sed
+	case "awk", "gawk", "mawk":
+		return awk
+	case "set":
+		return set
 	case "find":
 		return find
 	case "git":
@@ -283,7 +289,7 @@ func special(name string) func(*run, shell.Command, []shell.Word) string {
 		return strs
 	case "tar", "unzip":
 		return archive
-	case "node", "python", "python3", "ruby", "perl", "gcc", "g++", "clang", "make", "cmake":
+	case "node", "python", "python3", "ruby", "perl", "gcc", "g++", "clang", "make", "cmake", "psql", "sqlite3":
 		return version
 	case "printf":
 		return printf

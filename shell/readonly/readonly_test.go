@@ -115,6 +115,46 @@ func TestLists(t *testing.T) {
 	}
 }
 
+// A pattern is as good as the names that it matches: a name can be an option, a
+// command of less or a file of words, and the directory's own name is no pattern.
+func TestPatternsThatMatchOptions(t *testing.T) {
+	for name, lines := range map[string][]string{
+		"-oPWN": {"sort *", "sort ?oPWN", "grep a *", "du *", "ls | sort - *", "cd .; wc *"}, "+!touch PWN": {"less *", "less +*"}, "@a.txt": {"strings *"},
+	} {
+		p := newPlace(t)
+		if err := os.RemoveAll(p.proj + "/link"); err != nil { // which cat * would follow
+			t.Fatal(err)
+		}
+		for _, want := range []verdict.Decision{verdict.Allow, verdict.Ask} {
+			for _, line := range lines {
+				if got, _ := p.judge(line); got.Decision != want {
+					t.Errorf("%q: %v (%s), want %v", line, got.Decision, got.Reason, want)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(p.proj, name), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	p := newPlace(t)
+	for _, dir := range []string{"[x]", "a*b"} {
+		if err := os.Mkdir(filepath.Join(p.proj, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		p := p
+		p.proj += "/" + dir
+		if got, _ := p.judge("cat *.txt"); got.Decision != verdict.Allow {
+			t.Errorf("in %q: %v (%s)", dir, got.Decision, got.Reason)
+		}
+		if err := os.Symlink(p.outside+"/secret", p.proj+"/s.txt"); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := p.judge("cat *.txt"); got.Decision != verdict.Ask {
+			t.Errorf("in %q: %v (%s)", dir, got.Decision, got.Reason)
+		}
+	}
+}
+
 // A row says whether git, under a configuration, ran the program that the
 // configuration names. Where it did, the call must ask; and nothing may ask where
 // the repository has no such configuration.
@@ -161,6 +201,10 @@ func TestVetConfig(t *testing.T) {
 		{"[gpg \"a\\\"]\"]\nprogram = ./x\n", false, true},
 		{"\ufeff[gpg]\nprogram = ./x\n", false, true},
 		{"[remote \"o\"]\npartialclonefilter = blob:none\n", false, true},
+		{"[core]\npager = ./x\n", false, true},
+		{"[pager]\nlog = ./x\n", false, true},
+		{"[pager]\nlog = ./x\n", true, true},
+		{"[extensions]\nworktreeConfig = true\n[http \"https://github.com/\"]\nextraheader = x\n", true, false},
 		{"[core]\nbare = \\\nfsmonitor = ./x\n", true, true},
 	} {
 		if why := vetConfig(tt.text, tt.programs); (why != "") != tt.asks {

@@ -117,6 +117,18 @@ func evaluated(word shell.Word) bool {
 	return word.Known && strings.Trim(word.Text, "+-0123456789") != ""
 }
 
+// set knows the options that end a script early or show what it does.
+func set(_ *run, _ shell.Command, args []shell.Word) string {
+	for i, word := range args {
+		option := len(word.Text) > 1 && strings.IndexByte("-+", word.Text[0]) >= 0 && strings.Trim(word.Text[1:], "euxvo") == ""
+		value := word.Text == "pipefail" && i > 0 && strings.HasSuffix(args[i-1].Text, "o")
+		if !word.Known || !option && !value {
+			return "set " + word.Text + " is not known to be read-only"
+		}
+	}
+	return ""
+}
+
 // query is jq and yq: a program, then files. A program can load others.
 func query(r *run, c shell.Command, args []shell.Word) string {
 	m := model{options: "-rcenSsajCM --raw-output --compact-output --exit-status --null-input --sort-keys --slurp --raw-input --ascii-output " +
@@ -129,7 +141,12 @@ func query(r *run, c shell.Command, args []shell.Word) string {
 	}
 	for _, word := range args {
 		for _, load := range []string{"import", "include", "load", "eval", "env", "$__prog"} {
-			if strings.Contains(word.Text, load) {
+			// A field of jq's, .load, does not load; yq is read as a text.
+			text := word.Text
+			if c.Argv[0].Text == "jq" {
+				text = jqFields(text)
+			}
+			if strings.Contains(text, load) {
 				return "a query with " + load + " is not known to be read-only"
 			}
 		}
@@ -147,6 +164,19 @@ func query(r *run, c shell.Command, args []shell.Word) string {
 		}
 	}
 	return s.judge()
+}
+
+// jqFields leaves out the names of fields: a dot, and what belongs to its name.
+func jqFields(text string) string {
+	var out strings.Builder
+	field := false
+	for _, c := range text {
+		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if field = c == '.' || field && letter; !field {
+			out.WriteRune(c)
+		}
+	}
+	return out.String()
 }
 
 // withoutVariables leaves out jq's --arg with its name and its value.
@@ -179,7 +209,8 @@ func archive(r *run, c shell.Command, args []shell.Word) string {
 // version knows only how a program says which version it is. Those that look into the
 // working directory first, and may run what is named there, are not among its names.
 func version(_ *run, c shell.Command, args []shell.Word) string {
-	if len(args) == 1 && args[0].Known && args[0].Text == "--version" {
+	if len(args) == 1 && args[0].Known && (args[0].Text == "--version" || args[0].Text == "-V" && strings.HasPrefix(c.Argv[0].Text, "python") ||
+		args[0].Text == "-v" && slices.Contains([]string{"node", "perl", "ruby"}, c.Argv[0].Text)) {
 		return ""
 	}
 	return "what " + c.Argv[0].Text + " runs is not known"
