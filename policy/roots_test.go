@@ -296,3 +296,24 @@ func TestAncestors(t *testing.T) {
 		}
 	}
 }
+
+// What a backend hides of itself, a writable root brings back, although it says no
+// more than the default. A readonly one does not.
+func TestHiddenDevices(t *testing.T) {
+	tree := sim.NewTree().Dirs("/dev/snd", "/w").Add(policy.Device, "/w/tty")
+	for _, path := range []string{"/dev/snd", "/w/tty"} {
+		for l, want := range map[policy.List]int{policy.Writable: 1, policy.BaseWritable: 1, policy.ReadOnly: 0} {
+			p := policy.Policy{RestrictWrites: l == policy.ReadOnly}
+			if err := p.Add(l, path); err != nil {
+				t.Fatal(err)
+			}
+			r, err := policy.Resolve(p, tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(r.Layers()); got != want {
+				t.Errorf("%s %q: %d layers, want %d", l, path, got, want)
+			}
+		}
+	}
+}
