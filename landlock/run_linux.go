@@ -184,10 +184,8 @@ func (rs Ruleset) identify(fd int, g Grant) error {
 		return err
 	}
 	found := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
-	if g.ID != (policy.ID{}) && found != g.ID {
-		return errChanged
-	}
-	if _, guarded := slices.BinarySearchFunc(rs.Guarded, found, byID); beside && guarded {
+	_, guarded := slices.BinarySearchFunc(rs.Guarded, found, byID)
+	if named := g.ID != (policy.ID{}); named && found != g.ID || !named && guarded {
 		return errChanged
 	}
 	return nil
