@@ -93,28 +93,57 @@ func (s *Set) patterns(r Rule, cwd string, strict bool) []string {
 		out = []string{w}
 	case strings.HasPrefix(p, "//"):
 		out = []string{p[1:]}
-	case strings.HasPrefix(raw, "/") && s.Claude && r.Project != "":
+	case strings.HasPrefix(raw, "/") && r.claude && r.Project != "":
 		out = []string{escape(r.Project) + p}
 	case strings.HasPrefix(p, "/"):
 		out = []string{p}
 	default:
 		p = strings.TrimPrefix(p, "./")
-		out = []string{here + "/" + p}
-		if strings.HasPrefix(p, "**") && (strict || !s.Claude) {
-			out = append(out, "/"+p)
+		from := []string{here}
+		if strict && r.Project != "" && r.Project != cwd { // to go elsewhere is no way around a rule
+			from = append(from, escape(r.Project))
 		}
-		if s.Claude && strict && !strings.Contains(strings.TrimSuffix(p, "/"), "/") {
-			out = append(out, here+"/**/"+p)
+		for _, dir := range from {
+			out = append(out, dir+"/"+p)
+			if r.claude && strict && !strings.Contains(strings.TrimSuffix(p, "/"), "/") {
+				out = append(out, dir+"/**/"+p)
+			}
+		}
+		if strings.HasPrefix(p, "**") && (strict || !r.claude) {
+			out = append(out, "/"+p)
 		}
 	}
 	for i := range out {
 		out[i] = path.Clean(out[i])
-		if strict { // what lies beneath a denied directory is denied
-			out = append(out, out[i]+"/**")
+		if !strict {
+			continue
 		}
+		if real, ok := s.realStart(out[i]); ok {
+			out = append(out, real, real+"/**")
+		}
+		out = append(out, out[i]+"/**") // what lies beneath a denied directory is denied
 	}
 	return out
 }
+
+// realStart is a pattern with the links resolved of the directory that it begins with,
+// if these are any.
+func (s *Set) realStart(pattern string) (string, bool) {
+	parts := strings.Split(pattern, "/")
+	n := 0
+	for n < len(parts) && !strings.ContainsAny(unescape.Replace(parts[n]), `*?[{`) {
+		n++
+	}
+	start := strings.ReplaceAll(strings.Join(parts[:n], "/"), `\`, "")
+	if s.Facts == nil || n == len(parts) || start == "" {
+		return "", false
+	}
+	real, err := s.Facts.Real(start)
+	return escape(real) + "/" + strings.Join(parts[n:], "/"), err == nil && real != start
+}
+
+// unescape takes away the characters that escape wrote.
+var unescape = strings.NewReplacer(`\*`, "", `\?`, "", `\[`, "", `\]`, "", `\{`, "", `\}`, "", `\\`, "")
 
 // escape makes the characters of a directory's name stand for themselves.
 func escape(dir string) string {
