@@ -206,6 +206,11 @@ func TestCrossAgent(t *testing.T) {
 		{"unknown tool, names as keys", "push", `{"files":{"{A}/agent-other/x":"text"}}`, "", cross},
 		{"unknown tool, link", "mcp__fs__read", `{"target":"./dir/x.md"}`, "", cross},
 		{"unknown tool, pattern", "mcp__fs__find", `{"pattern":"{H}/.letta/*/agent-other/*"}`, "", cross},
+		{"a tool that is about no file", "TodoWrite", `{"todos":[{"content":"/login redirects"}]}`, "", inside},
+		{"and says where another agent is", "Task", `{"prompt":"{A}/agent-other is another agent","subagent_type":"x"}`, "", inside},
+		{"and its address", "WebFetch", `{"url":"/x","prompt":"~ and .."}`, "", inside},
+		{"but has a path", "Task", `{"file_path":"{A}/agent-other/x"}`, "", cross},
+		{"but has the address of a file", "web_fetch", `{"url":"file://{A}/agent-other/x"}`, "", cross},
 		{"unknown tool without paths", "TodoWrite", `{"todos":[{"content":"write / read"}]}`, "", inside},
 
 		{"patch", "apply_patch", `{"input":"*** Begin Patch\n*** Update File: {A}/agent-other/x\n*** End Patch"}`, "", cross},
