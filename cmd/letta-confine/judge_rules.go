@@ -214,6 +214,8 @@ func (r *ruling) call(about string) (rules.ToolCall, error) {
 			err = fmt.Errorf("the working directory %q is not absolute", read.Cwd)
 		}
 		switch {
+		case err == nil && r.tool != "": // a command like {"tool_name": "x$(y)"} runs y
+			return c, errors.New("with --tool the argument is what the tool is about, and no JSON")
 		case err == nil && read.ToolName != "":
 			c.Tool, c.Input = read.ToolName, read.ToolInput
 			if read.Cwd != "" {
@@ -222,7 +224,7 @@ func (r *ruling) call(about string) (rules.ToolCall, error) {
 			return c, nil
 		case err != nil && (r.tool != "" || json.Valid([]byte(about)) || strings.Contains(about, `"tool_name"`)): // a call of some other tool is no command
 			return c, fmt.Errorf("the tool call: %w", err)
-		case err == nil && r.tool == "":
+		case err == nil:
 			return c, errors.New("the tool call has no tool_name")
 		}
 	}
