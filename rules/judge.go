@@ -23,11 +23,37 @@ type subject struct {
 	err        error // the text could not be read
 	statements []readonly.Statement
 	paths      []string
+	reach      []place // of each statement, once it is asked for
+	tooMuch    bool    // a pattern could not be followed
+}
+
+// place is where a command may be, and the words of it that may be paths.
+type place struct{ dirs, words []string }
+
+// places are those of all statements; few is false where they are too many to be judged
+// in the time that a harness gives.
+func (s *subject) places() (list []place, few bool) {
+	count := 0
+	if s.reach == nil {
+		var dirs []string
+		for i, st := range s.statements {
+			dirs = goesTo(s.script.Commands[i], union(dirs, st.Cwds))
+			if len(dirs) > maxDirs {
+				return nil, false
+			}
+			s.reach = append(s.reach, place{dirs, operandsOf(s.script.Commands[i], s.expandGlob(dirs))})
+		}
+	}
+	for _, p := range s.reach {
+		count += len(p.dirs) * len(p.words)
+	}
+	return s.reach, !s.tooMuch && len(s.reach) == len(s.statements) && count*(1+len(s.Rules[Deny])+len(s.Rules[AlwaysAsk])+len(s.Rules[Ask])) <= maxCompared
 }
 
 // Judge answers a tool call: deny, ask and allow rules, what only reads, and ask;
 // then the guards. The answer of a deny rule or a guard is final.
 func Judge(call ToolCall, set *Set, guards []Guard) Result {
+	set = set.remembering()
 	s := set.about(call)
 	v := s.judge()
 	// A harness's own name for a tool is no way around a rule about its relatives.
@@ -272,11 +298,11 @@ func (s *subject) meetsShellPath(r Rule, tool string) match {
 			best = possible
 		}
 	})
-	var dirs []string
+	places, few := s.places()
+	if !few {
+		return possible
+	}
 	for i, st := range s.statements {
-		if dirs = goesTo(s.script.Commands[i], union(dirs, st.Cwds)); len(dirs) > maxDirs {
-			return possible
-		}
 		if st.Unknown {
 			best = possible
 		}
@@ -287,9 +313,8 @@ func (s *subject) meetsShellPath(r Rule, tool string) match {
 		if argv := st.Argv; st.Decision == verdict.Allow && (tool == "Write" || tool == "Edit" || len(argv) == 0 || argv[0] != "git") {
 			continue
 		}
-		words := operandsOf(s.script.Commands[i], s.expandGlob(dirs))
-		for _, cwd := range dirs {
-			for _, word := range words {
+		for _, cwd := range places[i].dirs {
+			for _, word := range places[i].words {
 				if s.matchPath(r, word, cwd, true) || s.matchPath(r, s.from(cwd, word), s.call.Cwd, true) {
 					return yes
 				}
@@ -311,14 +336,15 @@ func (s *Set) from(dir, name string) string {
 func (s *subject) expandGlob(cwds []string) func(string) []string {
 	return func(pattern string) (out []string) {
 		for _, cwd := range cwds {
-			if s.Facts == nil {
+			if s.Facts == nil || s.tooMuch {
 				break
 			}
 			full := readonly.Widened(pattern)
 			if full[0] != '/' {
 				full = cwd + "/" + full
 			}
-			names, _ := s.Facts.Glob(full)
+			names, err := s.Facts.Glob(full)
+			s.tooMuch = s.tooMuch || err != nil
 			out = append(out, names...)
 		}
 		return out

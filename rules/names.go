@@ -29,11 +29,17 @@ func (c ToolCall) paths() []string {
 			return nil
 		}
 	}
+	if len(n.paths) > maxPaths {
+		return nil
+	}
 	if len(n.paths) == 0 && (n.tool == "Glob" || n.tool == "Grep" || n.tool == "ListDir") {
 		n.add(".")
 	}
 	return n.paths
 }
+
+// maxPaths bounds the paths of one call.
+const maxPaths = 1000
 
 // names gathers the paths of one call.
 type names struct {
@@ -126,7 +132,7 @@ func (n *names) add(p string) {
 }
 
 func (n *names) put(p string) {
-	if p != "" && !slices.Contains(n.paths, p) {
+	if p != "" && len(n.paths) <= maxPaths && !slices.Contains(n.paths, p) {
 		n.paths = append(n.paths, p)
 	}
 }

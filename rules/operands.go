@@ -90,8 +90,12 @@ func operandsOf(c shell.Command, glob func(string) []string) []string {
 	return out
 }
 
-// maxDirs bounds the directories that commands may be in.
-const maxDirs = 64
+// maxDirs bounds the directories that commands may be in, and maxCompared how often a
+// path that their words may mean there is compared with a rule.
+const (
+	maxDirs     = 64
+	maxCompared = 100000
+)
 
 // goesTo adds to the directories that a command may be started in those to which it, or
 // what it runs, may go: by cd, which may fail, and by options such as git's -C.
@@ -130,12 +134,3 @@ func goesTo(c shell.Command, dirs []string) []string {
 
 // dirOptions take the directory to go to first.
 var dirOptions = []string{"-C", "--chdir", "--directory", "--cwd", "--prefix"}
-
-func union(list, more []string) []string {
-	for _, s := range more {
-		if !slices.Contains(list, s) {
-			list = append(list, s)
-		}
-	}
-	return list
-}

@@ -2,9 +2,8 @@ package rules
 
 import (
 	"path"
+	"slices"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/letta-confine/letta-confine/policy"
 )
@@ -160,37 +159,18 @@ func escape(dir string) string {
 // matchPath reports whether a rule about paths is met by name. strict is for deny
 // and ask rules, which one spelling meets; an allow rule must be met by all.
 func (s *Set) matchPath(r Rule, name, cwd string, strict bool) bool {
-	forms, known := s.spellings(name, cwd)
-	patterns := s.patterns(r, cwd, strict)
-	if strict && strings.Contains(name, `\`) { // written for another system, or a name with backslashes
-		more, _ := s.spellings(strings.ReplaceAll(name, `\`, "/"), cwd)
-		forms = append(forms, more...)
+	n, patterns := s.spelled(name, cwd), s.compiled(r, cwd, strict)
+	forms := n.forms
+	if strict {
+		forms = append(forms[:len(forms):len(forms)], n.slashed...)
 	}
-	for _, form := range forms {
-		met := false
-		for _, p := range patterns {
-			ok, err := doublestar.Match(p, form)
-			if !ok && strict { // some file systems do not tell small letters from large
-				ok, _ = doublestar.Match(strings.ToLower(p), strings.ToLower(form))
-			}
-			if ok || err != nil && strict {
-				met = true
-			}
-			// The real path of what a rule names by a link.
-			if !met && strict && s.Facts != nil && !strings.ContainsAny(p, `*?[{\`) {
-				if real, err := s.Facts.Real(p); err == nil && policy.Holds(real, form) {
-					met = true
-				}
-			}
-		}
-		if met && strict {
-			return true
-		}
-		if !met && !strict {
-			return false
+	for _, f := range forms {
+		met := slices.ContainsFunc(patterns, func(p pattern) bool { return p.match(f, strict) })
+		if met == strict {
+			return met
 		}
 	}
-	return !strict && known
+	return !strict && n.known
 }
 
 // inside reports whether every spelling of a path is in the current directory or

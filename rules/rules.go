@@ -65,6 +65,8 @@ type Set struct {
 	// POSIX says that commands may be run by any sh, not by bash.
 	POSIX bool
 	Facts readonly.Facts
+
+	memo *memo // of one call, or nil
 }
 
 // Guard is a check that no rule can overrule. Its answer counts if ok, and only
