@@ -97,26 +97,57 @@ type Result struct {
 	Seen   Seen   `json:"seen,omitempty"` // every attempt, "ok" or its error
 }
 
+// Scratch makes a temporary directory with the named directories and files in it, and
+// returns what removes it again: also where no descriptor is left to list it with, if
+// nothing else is in it then.
+func Scratch(dirs, files []string) (dir string, remove func(), err error) {
+	fail := func(err error) (string, func(), error) {
+		if remove != nil {
+			remove()
+		}
+		return "", nil, fmt.Errorf("probe: %w", err)
+	}
+	// The runtime ends the program if it has no descriptors for its poller: better
+	// before anything is made.
+	root, err := os.Open("/")
+	if err != nil {
+		return fail(err)
+	}
+	root.Close()
+	if dir, err = os.MkdirTemp("", "letta-confine-probe-"); err != nil {
+		return fail(err)
+	}
+	remove = func() {
+		if os.RemoveAll(dir) == nil {
+			return
+		}
+		for _, name := range slices.Concat(files, dirs, []string{"."}) {
+			os.Remove(filepath.Join(dir, name))
+		}
+	}
+	for _, name := range dirs {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			return fail(err)
+		}
+	}
+	for _, name := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			return fail(err)
+		}
+	}
+	return dir, remove, nil
+}
+
 // Run tries every step with one backend of the launcher at the given path. It
 // fails where the host cannot even do the unconfined control.
 func Run(launcher, backend string, limit time.Duration, flags ...string) ([]Result, error) {
-	dir, err := os.MkdirTemp("", "letta-confine-probe-")
+	dir, remove, err := Scratch([]string{"own", "secret"}, []string{"secret/name", "outside"})
 	if err != nil {
-		return nil, fmt.Errorf("probe: %w", err)
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("probe: %w", err)
-	}
-	for _, sub := range []string{"own", "secret"} {
-		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
-			return nil, fmt.Errorf("probe: %w", err)
-		}
-	}
-	for _, file := range []string{"secret/name", "outside"} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte("x"), 0o600); err != nil {
-			return nil, fmt.Errorf("probe: %w", err)
-		}
 	}
 	control, err := see(limit, dir, launcher, Word, dir, strconv.Itoa(os.Getpid()))
 	if err != nil {

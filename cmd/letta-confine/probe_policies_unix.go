@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/letta-confine/letta-confine/probe"
 	"github.com/letta-confine/letta-confine/profile"
 )
 
@@ -40,16 +41,11 @@ func (o *options) probedPolicies() (list []asked, done func(), err error) {
 		once := func(string) (*inputs, error) { return in, nil } // it may come from a pipe
 		return []asked{{given, once}}, func() {}, err
 	}
-	dir, err := os.MkdirTemp("", "letta-confine-probe-")
+	dir, done, err := probe.Scratch([]string{"tenant"}, nil)
 	if err != nil {
-		return nil, nil, fmt.Errorf("probe: %w", err)
+		return nil, nil, err
 	}
-	done = func() { os.RemoveAll(dir) }
 	tenant := filepath.Join(dir, "tenant")
-	if err := os.Mkdir(tenant, 0o700); err != nil {
-		done()
-		return nil, nil, fmt.Errorf("probe: %w", err)
-	}
 	for _, name := range append(profile.Names(), readOnly, workspaceWrite) {
 		stock := *o
 		stock.chdir = ""

@@ -138,11 +138,11 @@ func (m mechanism) probe(self string, o *options) probed {
 // promises fills in what the backend leaves open for a policy that both denies
 // and restricts, as the memory of other agents and the rest of the disk are.
 func (p probed) promises(m mechanism, o *options) probed {
-	dir, err := os.MkdirTemp("", "letta-confine-probe-")
+	dir, remove, err := probe.Scratch(nil, nil)
 	if err != nil {
 		return p.unusable("probe-failed", err)
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	in := &inputs{opts: o, cwd: dir}
 	in.policy.RestrictWrites = true
 	in.policy.Denied = []string{dir}
