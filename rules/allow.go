@@ -46,11 +46,11 @@ func (s *subject) allowed() (verdict.Verdict, bool) {
 	}
 	for _, r := range s.Rules[Allow] {
 		tool := canonical(r.Tool)
-		named := r.Tool == "*" || tool == s.tool || canonical(s.call.Tool) == tool || wildcard(r.Tool, s.call.Tool)
+		named := s.named(r)
 		isPath := reads(s.tool) || writes(s.tool)
 		covered := named || tool == "Read" && reads(s.tool) || tool == "Edit" && writes(s.tool)
 		switch {
-		case r.Bare && named, !isPath && named && s.tool != "Bash" && tool != "Bash":
+		case r.Bare && named, !isPath && named && s.tool != "Bash" && tool != "Bash" && r.allowsArgument(s.call):
 			return allow("allow-rule", "the allow rule "+r.Text+" is met", r.Text)
 		case !isPath || !covered || r.Bare:
 			continue
