@@ -99,9 +99,9 @@ func filtered(e policy.Enforcement) policy.Enforcement {
 // protect lists the files that decide what the next run may do.
 func (in *inputs) protect(helper bwrap.Helper) []bwrap.Protected {
 	list := []bwrap.Protected{{Path: helper.Path, ID: helper.ID}}
-	if self, err := ownProgram(); err == nil {
-		if info, err := (hostfs.FS{}).Lstat(self); err == nil && info.Kind == policy.File {
-			list = append(list, bwrap.Protected{Path: self, ID: info.ID})
+	for _, own := range ownPrograms() {
+		if info, err := (hostfs.FS{}).Lstat(own); err == nil && info.Kind == policy.File {
+			list = append(list, bwrap.Protected{Path: own, ID: info.ID})
 		}
 	}
 	for _, f := range in.files {

@@ -17,6 +17,8 @@ func TestLauncherTrust(t *testing.T) {
 		{name: "bwrap on the PATH", policy: work, do: hijack, want: everywhere(held("gone"))},
 		{name: "LD_PRELOAD", policy: work, do: preload, want: everywhere(held("gone")), need: program("gcc")},
 		{name: "launcher replaced", do: launcherReplaced, want: either(held("EXDEV EROFS"), residual("inputs", "ok ok"))},
+		{name: "companion replaced", do: companionReplaced, want: either(held("EXDEV EROFS"), residual("inputs", "ok ok"))},
+		{name: "companion a writable root", policy: companionWritable, do: companionReplaced, want: everywhere(held("refused"))},
 		{name: "launcher in a writable root", policy: work, do: func(w world) string { return launcherAt(w, "work/launcher", "rename work/file.txt work/launcher") }, want: everywhere(held("refused"))},
 		{
 			name: "policy file replaced", policy: func(tr *testenv.Tree) flags { return flags{"--policy", tr.Path("out/policy.json")} },
@@ -81,6 +83,16 @@ func (w world) left(c testenv.Command, name string) string {
 
 func launcherReplaced(w world) string {
 	return launcherAt(w, "out/launcher", "rename work/file.txt out/launcher", "chmod out/launcher")
+}
+
+// companionWritable lists the companion of a launcher that the user owns.
+func companionWritable(tr *testenv.Tree) flags {
+	return append(work(tr), "--writable", tr.Path("out/letta-confine-check"))
+}
+
+func companionReplaced(w world) string {
+	w.tree.WriteProgram("out/letta-confine-check", "#!/bin/sh\n")
+	return launcherAt(w, "out/launcher", "rename work/file.txt out/letta-confine-check", "chmod out/letta-confine-check")
 }
 
 // launcherAt makes calls under a launcher that the user owns.
