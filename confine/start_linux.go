@@ -132,7 +132,11 @@ func resolve(p policy.Policy) (r policy.Resolved, aliases bool, err error) {
 	if err != nil {
 		return r, false, fmt.Errorf("mounts: %w", err)
 	}
-	added, err := hostfs.AddAliases(&own, r, mounts)
+	held, err := harden.Permitted()
+	if err != nil {
+		return r, false, err
+	}
+	added, err := hostfs.AddAliases(&own, r, mounts, held != 0)
 	if err == nil && len(added) > 0 {
 		r, err = policy.Resolve(own, hostfs.FS{})
 	}
