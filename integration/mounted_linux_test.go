@@ -169,6 +169,25 @@ func TestAliases(t *testing.T) {
 			steps{{"bind", bob + secret, "out/file.txt", ""}},
 			[]row{{"read", "out/file.txt", maskedFile, ""}},
 		},
+		"the upper layer of an overlay": {
+			steps{
+				{"tmpfs", "", "tmp", ""},
+				{"dir", "", "tmp/upper", ""},
+				{"dir", "", "tmp/work", ""},
+				{"overlay", "", "home", "lowerdir=TREE/home,upperdir=TREE/tmp/upper,workdir=TREE/tmp/work"},
+				{"file", "secret", bob + "/new.md", ""},
+			},
+			[]row{{"read", "tmp/upper/.letta/agents/bob/new.md", hidden, ""}},
+		},
+		"an overlay of what lies above": {
+			steps{
+				{"tmpfs", "", "tmp", ""},
+				{"dir", "", "tmp/upper", ""},
+				{"dir", "", "tmp/work", ""},
+				{"overlay", "", "out/sub", "lowerdir=TREE/home,upperdir=TREE/tmp/upper,workdir=TREE/tmp/work"},
+			},
+			[]row{{"read", "out/sub/.letta/agents/bob" + secret, hidden, ""}, {"read", "out/sub/notes.txt", allowed, ""}},
+		},
 		"a bind inside a bind": {
 			steps{{"bind", "home/.letta", "out/sub", ""}, {"rbind", "out", "tmp", ""}},
 			[]row{{"read", "out/sub/agents/bob" + secret, hidden, ""}, {"read", "tmp/sub/agents/bob" + secret, hidden, ""}},

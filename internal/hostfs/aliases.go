@@ -16,6 +16,10 @@ import (
 // The mounts are those of now; what is mounted later is another matter.
 func AddAliases(p *policy.Policy, r policy.Resolved, mounts []Mount, privileged bool) (rootOf map[string]string, err error) {
 	rootOf = make(map[string]string)
+	for i := range mounts {
+		// Of a container's root, say, they are names on the host.
+		mounts[i].Layers = slices.DeleteFunc(mounts[i].Layers, func(dir string) bool { return !Visible(dir) })
+	}
 	for _, l := range r.Restrictions() {
 		if l.Root.Kind == policy.Missing {
 			continue
