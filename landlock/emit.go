@@ -46,7 +46,7 @@ type Host struct {
 	// List returns the entries of a directory.
 	List func(dir string) ([]Entry, error)
 
-	// Privileged is whether the command keeps capabilities. What uid 0 writes
+	// Privileged is whether the command keeps capabilities or is uid 0. What that writes
 	// below /proc steers the kernel, so only other users get to write there: of
 	// their own processes alone, by the files' modes.
 	Privileged bool

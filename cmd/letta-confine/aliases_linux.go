@@ -32,7 +32,8 @@ func (in *inputs) addAliases(p *policy.Policy, r policy.Resolved) (map[string]st
 		return nil, err
 	}
 	seen := slices.ContainsFunc(r.Restrictions(), func(l policy.Layer) bool { return l.Root.Kind != policy.Missing })
-	if !seen && (held == 0 || !r.Restricts()) {
+	owns := harden.OwnsKernelFiles(held)
+	if !seen && (!owns || !r.Restricts()) {
 		return nil, nil
 	}
 	text, err := readFile("/proc/self/mountinfo", maxMountinfo)
@@ -49,7 +50,7 @@ func (in *inputs) addAliases(p *policy.Policy, r policy.Resolved) (map[string]st
 	if err != nil {
 		return nil, fmt.Errorf("mounts: %w", err)
 	}
-	rootOf, err := hostfs.AddAliases(p, r, mounts, held != 0)
+	rootOf, err := hostfs.AddAliases(p, r, mounts, owns)
 	if root, ok := errors.AsType[*policy.RootError](err); ok {
 		root.Flag = in.byFlag(root.List, root.Path)
 	}

@@ -56,8 +56,8 @@ func (in *inputs) bubblewrap() backend {
 		}
 	}
 	for _, file := range bwrap.ControlFiles {
-		if !host.Privileged {
-			break // they belong to root, and nobody else can open them for writing
+		if !harden.OwnsKernelFiles(held) {
+			break // nobody else can open them for writing
 		}
 		if unix.Access(file, unix.F_OK) == nil {
 			host.ControlFiles = append(host.ControlFiles, file)
@@ -139,7 +139,7 @@ func (in *inputs) landlock() backend {
 		return backend{err: err}
 	}
 	rs, err := landlock.New(resolved, landlock.Host{
-		ABI: abi, List: landlock.List, Privileged: held != 0, MaxSiblings: in.opts.maxSiblings,
+		ABI: abi, List: landlock.List, Privileged: harden.OwnsKernelFiles(held), MaxSiblings: in.opts.maxSiblings,
 	})
 	if errors.Is(err, landlock.ErrSiblings) {
 		err = withHint(err, "raise --max-siblings, or use bubblewrap")

@@ -10,11 +10,11 @@ import (
 )
 
 // AddAliases adds to p, for each denied or readonly root of r, which is p resolved,
-// the other places at which it can be seen, to the same list; and, for a caller with
-// capabilities, the other places of the kernel's files to the readonly roots. It
+// the other places at which it can be seen, to the same list; and, for a caller who
+// owns them, the other places of the kernel's files to the readonly roots. It
 // returns what each added root shows. Where there are any, p is to be resolved again.
 // The mounts are those of now; what is mounted later is another matter.
-func AddAliases(p *policy.Policy, r policy.Resolved, mounts []Mount, privileged bool) (rootOf map[string]string, err error) {
+func AddAliases(p *policy.Policy, r policy.Resolved, mounts []Mount, ownsKernel bool) (rootOf map[string]string, err error) {
 	rootOf = make(map[string]string)
 	for i := range mounts {
 		// Of a container's root, say, they are names on the host.
@@ -34,8 +34,8 @@ func AddAliases(p *policy.Policy, r policy.Resolved, mounts []Mount, privileged 
 			rootOf[path] = l.Root.Path
 		}
 	}
-	if !privileged {
-		return rootOf, nil // the kernel's files belong to uid 0
+	if !ownsKernel {
+		return rootOf, nil
 	}
 	return rootOf, addKernelFiles(p, r, mounts, rootOf)
 }
