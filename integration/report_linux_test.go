@@ -236,6 +236,9 @@ func TestProofOfDenial(t *testing.T) {
 				t.Errorf("%s: %+v with events %q, want a proof", c.what, res, eventNames(list))
 				continue
 			}
+			for _, dir := range list[0].Created { // the folder in the place of /tmp, which stays
+				os.RemoveAll(dir)
+			}
 			if d := *list[1].Proof.Denied; d.Path != c.path || d.For != c.act || d.Errno != c.errno {
 				t.Errorf("%s: the proof is %+v, want %s of %q: %s", c.what, d, c.act, c.path, c.errno)
 			}

@@ -66,20 +66,20 @@ func (r Resolved) Restricts() bool {
 func (r Resolved) Decide(path string) Decision {
 	r.mustBeMade()
 	d := Decision{Access: r.def}
-	if i := r.holder(path, len(r.roots)); i >= 0 {
+	if i := r.holder(path); i >= 0 {
 		d.Root = r.roots[i]
 		d.Access = d.Root.Access()
 	}
 	return d
 }
 
-// holder returns the index of the root among the first n that decides about
-// path, or -1. Emission order makes it the last that holds path. It looks up the
-// path and what lies above it, so that it takes no longer with a thousand roots.
-func (r Resolved) holder(path string, n int) int {
+// holder returns the index of the root that decides about path, or -1. Emission
+// order makes it the last that holds path. It looks up the path and what lies above
+// it, so that it takes no longer with a thousand roots.
+func (r Resolved) holder(path string) int {
 	last := -1
 	for at := range Upward(path) {
-		if i, ok := r.at[at]; ok && i < n {
+		if i, ok := r.at[at]; ok {
 			last = max(last, i)
 		}
 	}
@@ -102,7 +102,7 @@ func (r *Resolved) fold() {
 			continue
 		}
 		if up := parent(root.Path); up != dir {
-			dir, above = up, r.holder(up, i)
+			dir, above = up, r.holder(up)
 		}
 		before := r.def
 		if above >= 0 {

@@ -21,7 +21,8 @@ func linkTree() *sim.Tree {
 		Link("/h/data", "/srv/data").
 		Link("/safe", "/h/agents").
 		Link("/deep", "/h/agents/bob").
-		Link("/srv/again", "data")
+		Link("/srv/again", "data").
+		Link("/srv/data/in", "x")
 	t.CanReplace = func(dir string) bool { return dir == "/h" || strings.HasPrefix(dir, "/h/") }
 	return t
 }
@@ -72,6 +73,21 @@ func TestLinks(t *testing.T) {
 			"the same link where the caller could not have changed it",
 			policy.Policy{Denied: []string{"/h/agents"}, Writable: []string{"/deep/memory"}, RestrictWrites: true},
 			"/deep", "/h/agents/bob/memory",
+		},
+		{
+			"the same for a readonly root, where the caller could not have changed it",
+			policy.Policy{Denied: []string{"/h/agents"}, ReadOnly: []string{"/deep/memory"}, RestrictWrites: true},
+			"/deep", "/h/agents/bob/memory",
+		},
+		{
+			"denied root through such a link below another denied root",
+			policy.Policy{Denied: []string{"/srv/data", "/srv/data/in"}, RestrictWrites: true},
+			"", "",
+		},
+		{
+			"readonly root through a safe link, and a denied root that does not hold it",
+			policy.Policy{Denied: []string{"/etc"}, ReadOnly: []string{"/srv/again"}, RestrictWrites: true},
+			"", "",
 		},
 		{
 			"denied root and carve-out spelled through one safe link",

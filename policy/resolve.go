@@ -156,30 +156,23 @@ func isSystem(p string) bool {
 	return p == "/dev" || Holds("/proc", p) || Holds("/sys", p)
 }
 
-// foldEqual leaves one root for each canonical path, and says where each is.
+// foldEqual leaves one root for each canonical path, and says where each is. The
+// roots come list by list, in the order of [Lists]: of two, the later one narrows a
+// base root, cannot have the path of a denied one, and widens a readonly one.
 func foldEqual(all []Root) (kept []*Root, at map[string]int, err error) {
 	kept = make([]*Root, 0, len(all))
 	at = make(map[string]int, len(all))
 	for i := range all {
 		r := &all[i]
 		j, ok := at[r.Path]
-		if !ok {
+		switch {
+		case !ok:
 			at[r.Path] = len(kept)
 			kept = append(kept, r)
-			continue
-		}
-		k := kept[j]
-		switch {
-		case k.List == r.List:
-		case k.List == BaseWritable:
-			kept[j] = r
-		case k.List == Denied || r.List == Denied:
-			carve := r
-			if r.List == Denied {
-				carve = k
-			}
-			return nil, nil, &RootError{List: carve.List, Path: carve.Given, Err: ErrSamePath, Fix: "carve out a directory below the denied root, or do not deny it"}
-		case r.List == Writable:
+		case kept[j].List == r.List:
+		case kept[j].List == Denied:
+			return nil, nil, &RootError{List: r.List, Path: r.Given, Err: ErrSamePath, Fix: "carve out a directory below the denied root, or do not deny it"}
+		default:
 			kept[j] = r
 		}
 	}
@@ -252,11 +245,11 @@ func replaceable(link string, fsys FS) bool {
 	return slices.ContainsFunc(Ancestors(link), fsys.Replaceable)
 }
 
-// spelledThroughDenied reports whether a carve-out was written as a denied root
-// above it, in a spelling of the caller's or the canonical one, followed by
-// exactly the components that lead from there to the carve-out. Any other
-// spelling leads into the denied tree from elsewhere. A carve-out below no
-// denied root may be written as one likes.
+// spelledThroughDenied reports whether a carve-out that is reached through a link was
+// written as the caller wrote a denied root above it, followed by exactly the
+// components that lead from there to the carve-out. Any other spelling leads into the
+// denied tree from elsewhere. A carve-out below no denied root may be written as one
+// likes.
 func (r Resolved) spelledThroughDenied(root *Root, spellings map[string][]string) bool {
 	given, below := clean(root.Given), false
 	for _, d := range r.roots {
@@ -265,7 +258,7 @@ func (r Resolved) spelledThroughDenied(root *Root, spellings map[string][]string
 		}
 		below = true
 		tail := root.Path[len(d.Path):]
-		if given == d.Path+tail || slices.ContainsFunc(spellings[d.Path], func(s string) bool { return given == s+tail }) {
+		if slices.ContainsFunc(spellings[d.Path], func(s string) bool { return given == s+tail }) {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/letta-confine/letta-confine/internal/sim"
@@ -177,8 +178,24 @@ func TestCreatable(t *testing.T) {
 				if root.Given == tt.given && root.Creatable != tt.want {
 					t.Errorf("Creatable = %v, want %v", root.Creatable, tt.want)
 				}
+				if root.Creatable && root.Kind != policy.Missing {
+					t.Errorf("%q is there, and Creatable", root.Path)
+				}
 			}
 		})
+	}
+}
+
+// A path can grow when its links are followed, and the kernel takes none of 4096
+// bytes (PATH_MAX counts the NUL).
+func TestCanonicalLength(t *testing.T) {
+	long := "/" + strings.Repeat("d", 200)
+	for length, want := range map[int]error{4095: nil, 4096: policy.ErrTooLong} {
+		tree := sim.NewTree().Dirs(long).Link("/l", long).Fixed()
+		given := "/l/" + strings.Repeat("n", length-len(long)-1)
+		if _, err := policy.Resolve(policy.Policy{Denied: []string{given}}, tree); !errors.Is(err, want) {
+			t.Errorf("a canonical path of %d bytes: error %v, want %v", length, err, want)
+		}
 	}
 }
 

@@ -69,6 +69,9 @@ func plan(args []string) (int, error) {
 	if done, err := o.planElsewhere(args); done {
 		return 0, err
 	}
+	if o.printPolicy {
+		return 0, usageError("plan prints what would be run: --print-policy goes without it")
+	}
 	if err := o.checkArgs(); err != nil {
 		return 0, err
 	}
