@@ -175,7 +175,7 @@ func (rs Ruleset) add(ruleset int, g Grant) error {
 // resolved, and anything beside a root none of the guarded ones, renamed into its
 // place since the directory was listed.
 func (rs Ruleset) identify(fd int, g Grant) error {
-	beside := g.Optional && len(rs.Guarded) > 0
+	beside := g.Optional && len(rs.Guarded)+len(rs.Fixed) > 0
 	if g.ID == (policy.ID{}) && !beside {
 		return nil
 	}
@@ -187,7 +187,9 @@ func (rs Ruleset) identify(fd int, g Grant) error {
 	if g.ID != (policy.ID{}) && found != g.ID {
 		return errChanged
 	}
-	if _, guarded := slices.BinarySearchFunc(rs.Guarded, found, byID); beside && guarded {
+	_, guarded := slices.BinarySearchFunc(rs.Guarded, found, byID)
+	_, fixed := slices.BinarySearchFunc(rs.Fixed, found, byID)
+	if beside && (guarded || fixed && g.Rights&writeRights != 0) {
 		return errChanged
 	}
 	return nil
