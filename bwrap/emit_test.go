@@ -134,3 +134,60 @@ func TestWithoutLayer(t *testing.T) {
 		t.Errorf("gaps %v, want %s", plan.Enforcement.Gaps, policy.GapFIFO)
 	}
 }
+
+// TestMissing: what is not there is left out, unless the command could make what the
+// policy keeps from it: then it is made, or where a file is in its place, that file stays.
+func TestMissing(t *testing.T) {
+	base := func() *sim.Tree { return sim.NewTree().Dirs("/w/d", "/dev/shm", "/proc/sys", "/sys").Files("/w/f") }
+	for _, tt := range []struct {
+		name            string
+		p               policy.Policy
+		skipped, create []string
+		pins            []string
+	}{
+		{"a writable root", policy.Policy{BaseWritable: []string{"/w"}, ReadOnly: []string{"/w/d"}, Writable: []string{"/w/d/new"}, RestrictWrites: true}, []string{"/w/d/new"}, nil, []string{"/w"}},
+		{"a writable root below a denied one", policy.Policy{Denied: []string{"/w/new"}, Writable: []string{"/w/new/own"}}, []string{"/w/new/own"}, []string{"/w/new"}, []string{"/w"}},
+		{"a denied root", policy.Policy{Denied: []string{"/w/new"}}, nil, []string{"/w/new"}, []string{"/w"}},
+		{"a readonly root", policy.Policy{ReadOnly: []string{"/w/new"}}, nil, []string{"/w/new"}, []string{"/w"}},
+		{"a denied root that the command cannot make", policy.Policy{Denied: []string{"/w/new"}, RestrictWrites: true}, []string{"/w/new"}, nil, nil},
+		{"a denied root below a file", policy.Policy{Denied: []string{"/w/f/new"}}, []string{"/w/f/new"}, nil, []string{"/w", "/w/f"}},
+		{"the same where nothing can be changed", policy.Policy{Denied: []string{"/w/f/new"}, RestrictWrites: true}, []string{"/w/f/new"}, nil, nil},
+	} {
+		plan, err := bwrap.New(resolve(t, tt.p, base()), bwrap.Host{Layered: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths := func(roots []policy.Root) (list []string) {
+			for _, r := range roots {
+				list = append(list, r.Path)
+			}
+			return list
+		}
+		var pins []string
+		for i, arg := range plan.Args {
+			if arg == "--bind" && strings.HasPrefix(plan.Args[i+1], "/w") {
+				pins = append(pins, plan.Args[i+1])
+			}
+		}
+		if got := paths(plan.Skipped); !slices.Equal(got, tt.skipped) {
+			t.Errorf("%s: skipped %q, want %q", tt.name, got, tt.skipped)
+		}
+		if got := paths(plan.Create); !slices.Equal(got, tt.create) {
+			t.Errorf("%s: creates %q, want %q", tt.name, got, tt.create)
+		}
+		if !slices.Equal(pins, tt.pins) {
+			t.Errorf("%s: binds %q, want %q", tt.name, pins, tt.pins)
+		}
+	}
+}
+
+// TestPrivateMounts: who may, starts from a mount table of its own.
+func TestPrivateMounts(t *testing.T) {
+	r := resolve(t, policy.Policy{RestrictWrites: true}, sim.SmallTree())
+	for _, privileged := range []bool{true, false} {
+		plan, err := bwrap.New(r, bwrap.Host{Layered: true, Privileged: privileged})
+		if err != nil || plan.Private != privileged {
+			t.Errorf("privileged %v: a mount table of its own %v, %v", privileged, plan.Private, err)
+		}
+	}
+}
