@@ -191,3 +191,47 @@ func TestPrivateMounts(t *testing.T) {
 		}
 	}
 }
+
+// TestEnforcement: what a plan does not keep, and what it keeps too well, is named where
+// that is so and nowhere else.
+func TestEnforcement(t *testing.T) {
+	restricted := policy.Policy{RestrictWrites: true}
+	carved := policy.Policy{RestrictWrites: true, Denied: []string{"/w/d"}, ReadOnly: []string{"/w/d/own"}}
+	inside := policy.Policy{RestrictWrites: true, Writable: []string{"/w"}, ReadOnly: []string{"/w/d"}}
+	beside := policy.Policy{RestrictWrites: true, Denied: []string{"/w/d"}, Writable: []string{"/w/o"}, ReadOnly: []string{"/w/d/own"}}
+	for _, tt := range []struct {
+		name string
+		p    policy.Policy
+		h    bwrap.Host
+		want string
+	}{
+		{"a user", restricted, bwrap.Host{Layered: true}, "private-dev devices owners"},
+		{"root", restricted, bwrap.Host{Layered: true, Privileged: true}, "private-dev devices late-mounts"},
+		{"root that writes everything else", policy.Policy{Denied: []string{"/w/d"}}, bwrap.Host{Layered: true, Privileged: true}, "private-dev devices pinned late-mounts deferred"},
+		{"a user who does", policy.Policy{Denied: []string{"/w/d"}}, bwrap.Host{Layered: true}, "private-dev devices pinned owners"},
+		{"a missing root", policy.Policy{Denied: []string{"/w/new"}}, bwrap.Host{Layered: true}, "private-dev devices owners"},
+		{"without supervisor", restricted, bwrap.Host{Layered: true, Unsupervised: true}, "private-dev devices owners unsupervised"},
+		{"isolated", restricted, bwrap.Host{Layered: true, Isolate: true}, "private-dev devices owners processes nested-user-namespaces"},
+		{"without a layer", restricted, bwrap.Host{}, "private-dev devices owners processes nested-user-namespaces fifo"},
+		{"readonly in a writable default, without a layer", policy.Policy{ReadOnly: []string{"/w/d"}}, bwrap.Host{}, "private-dev devices pinned owners processes nested-user-namespaces fifo"},
+		{"readonly in a writable default", policy.Policy{ReadOnly: []string{"/w/d"}}, bwrap.Host{Layered: true}, "private-dev devices pinned owners fifo"},
+		{"readonly in a writable root", inside, bwrap.Host{Layered: true}, "private-dev devices pinned owners fifo"},
+		{"readonly in a denied root", carved, bwrap.Host{Layered: true}, "private-dev devices pinned pinned owners"},
+		{"readonly beside a writable root", beside, bwrap.Host{Layered: true}, "private-dev devices pinned pinned owners"},
+	} {
+		plan, err := bwrap.New(resolve(t, tt.p, sim.NewTree().Dirs("/w/d/own", "/w/o", "/dev/shm", "/proc/sys", "/sys")), tt.h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, o := range plan.Enforcement.OverDenials {
+			got = append(got, o.Name)
+		}
+		for _, g := range plan.Enforcement.Gaps {
+			got = append(got, string(g))
+		}
+		if got = append(got, plan.Enforcement.Limits...); strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
