@@ -149,6 +149,16 @@ func TestWhatIsNoDirectory(t *testing.T) {
 	}
 }
 
+// TestDevicesBelowTheRootDirectory: a root that is "/" grants no device either.
+func TestDevicesBelowTheRootDirectory(t *testing.T) {
+	for _, p := range []policy.Policy{{ReadOnly: []string{"/"}}, {Writable: []string{"/"}}, {BaseWritable: []string{"/"}, RestrictWrites: true}} {
+		p.Denied = []string{"/w/d"}
+		if rights, ok := granted(rules(t, p, nil), "/dev"); !ok || rights != ll.AccessFSReadDir {
+			t.Errorf("%+v: rights %#x of /dev, want %#x", p, rights, ll.AccessFSReadDir)
+		}
+	}
+}
+
 // TestListing: what a directory lists is believed only where it has every root, and up
 // to a number of entries.
 func TestListing(t *testing.T) {
@@ -173,6 +183,7 @@ func TestListing(t *testing.T) {
 		{"a directory on the way to one", policy.Policy{Denied: []string{"/w/d/own"}}, without("/w", "d"), true},
 		{"a directory on the way to a missing one", policy.Policy{Denied: []string{"/w/d/new"}}, without("/w", "d"), true},
 		{"a missing one", policy.Policy{Denied: []string{"/w/new/er"}}, nil, false},
+		{"a file", policy.Policy{Denied: []string{"/w/f"}}, without("/w", "f"), true},
 		{"as many entries as may be", policy.Policy{Denied: []string{"/w/d"}}, most(6), false},
 		{"one more", policy.Policy{Denied: []string{"/w/d"}}, most(5), true},
 	} {
