@@ -205,7 +205,11 @@ func (j *judge) content(c *change, old, text []byte) {
 			j.add(c.dst, verdict.Deny, "frontmatter", reason)
 		}
 	}
-	for _, f := range j.scanner.Scan(c.dst, added(old, text)) {
+	lines, had := added(old, text)
+	for _, f := range j.scanner.Scan(c.dst, []byte(strings.Join(lines, "\n"))) {
+		if f.Line > 0 && had[f.Line-1] && f.Column-1+f.Length <= len(strings.ReplaceAll(lines[f.Line-1], "\x00", "")) {
+			continue // nothing of it is new
+		}
 		reason := "looks like a secret: " + f.Kind
 		if f.Decision == verdict.Ask {
 			j.ask(c.dst, f.Decision, "secret", reason)
@@ -217,20 +221,24 @@ func (j *judge) content(c *change, old, text []byte) {
 	}
 }
 
-// added is text with the lines emptied that the file had before, so that the
-// others keep their numbers.
-func added(old, text []byte) []byte {
-	had := make(map[string]bool)
+// added are the lines of text, emptied where the file had them before, so that the
+// others keep their numbers; but not the one before a new line, because a new value
+// may follow its old name there.
+func added(old, text []byte) (lines []string, had []bool) {
+	was := make(map[string]bool)
 	for line := range strings.SplitSeq(string(old), "\n") {
-		had[line] = true
+		was[line] = true
 	}
-	lines := strings.Split(string(text), "\n")
-	for i, line := range lines {
-		if had[line] {
+	lines = strings.Split(string(text), "\n")
+	for _, line := range lines {
+		had = append(had, was[line])
+	}
+	for i := range lines {
+		if had[i] && (i+1 == len(lines) || had[i+1]) {
 			lines[i] = ""
 		}
 	}
-	return []byte(strings.Join(lines, "\n"))
+	return lines, had
 }
 
 // The places of letta-code's layout. Case is folded, as some file systems do.

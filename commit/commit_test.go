@@ -269,6 +269,26 @@ func TestOldSecrets(t *testing.T) {
 	}
 }
 
+// TestNewValueOfAnOldName: a value in a line of its own is judged with the name before
+// it, which is there already, and the secret in the line of the name is not.
+func TestNewValueOfAnOldName(t *testing.T) {
+	r := newRepo(t)
+	r.write("a", "token: "+key+"\ntoken:\n  oldValue1234567890AbC\nx\n")
+	r.git("add", "-A")
+	r.git("commit", "-qm", "first")
+	for text, want := range map[string]int{
+		"token: " + key + "\ntoken:\n  newValue9876543210XyZ7q\nx\n":          2,
+		"token: " + key + "\nnew\ntoken:\n  oldValue1234567890AbC\nnew too\n": 0,
+	} {
+		r.write("a", text)
+		r.git("add", "-A")
+		found, err := Judge(Repo{Dir: r.dir}, secrets.New(), false)
+		if err != nil || (want == 0) != (len(found) == 0) || want > 0 && found[0].Line != want {
+			t.Errorf("%q: %+v, %v, want line %d", text, found, err, want)
+		}
+	}
+}
+
 // TestRunsNothing: the repository's configuration and the caller's environment
 // name programs, and hide changes; none is run and nothing is hidden. The control
 // shows that git itself runs them.

@@ -74,7 +74,7 @@ func planFor(r policy.Resolved, helper bwrap.Helper) (bwrap.Plan, harden.Options
 		host.Keep = append(host.Keep, c.Name)
 	}
 	for _, file := range bwrap.ControlFiles {
-		if host.Privileged && unix.Access(file, unix.F_OK) == nil {
+		if harden.OwnsKernelFiles(held) && unix.Access(file, unix.F_OK) == nil {
 			host.ControlFiles = append(host.ControlFiles, file)
 		}
 	}

@@ -132,7 +132,11 @@ func resolve(p policy.Policy) (r policy.Resolved, aliases bool, err error) {
 	if err != nil {
 		return r, false, fmt.Errorf("mounts: %w", err)
 	}
-	added, err := hostfs.AddAliases(&own, r, mounts)
+	held, err := harden.Permitted()
+	if err != nil {
+		return r, false, err
+	}
+	added, err := hostfs.AddAliases(&own, r, mounts, harden.OwnsKernelFiles(held))
 	if err == nil && len(added) > 0 {
 		r, err = policy.Resolve(own, hostfs.FS{})
 	}
@@ -153,7 +157,7 @@ func (s Sandbox) rules(r policy.Resolved) (landlock.Ruleset, error) {
 	if siblings == 0 {
 		siblings = landlock.DefaultMaxSiblings
 	}
-	rules, err := landlock.New(r, landlock.Host{ABI: abi, List: landlock.List, Privileged: held != 0, MaxSiblings: siblings})
+	rules, err := landlock.New(r, landlock.Host{ABI: abi, List: landlock.List, Privileged: harden.OwnsKernelFiles(held), MaxSiblings: siblings})
 	if err != nil {
 		return rules, fmt.Errorf("landlock: %w", err)
 	}

@@ -78,7 +78,7 @@ func (c Call) targets(home string) ([]target, error) {
 			}
 		}
 	}
-	if len(t.found) == 0 && t.kind != Other && t.kind != Patcher {
+	if len(t.found) == 0 && t.kind != Other && t.kind != Patcher && t.kind != Talker {
 		t.add(c.Cwd, c.Cwd, t.kind >= Lister) // what is not named is the working directory
 	}
 	return t.found, nil
@@ -129,7 +129,7 @@ func (t *collector) path(l leaf) {
 		return // what is written there has names of its own
 	case t.isFilter(l):
 		return
-	case isPath && strong, isPath && isPathText(l.text), isURI(l.text):
+	case isPath && strong, isPath && isPathText(l.text) && t.kind != Talker, isURI(l.text):
 	case t.kind == Other && isPathText(l.text) && !strings.Contains(l.text, "\n"):
 	default:
 		return

@@ -18,12 +18,12 @@ func (t *collector) glob(pattern string) error {
 	if len(bases) == 0 {
 		bases = []string{t.call.Cwd}
 	}
-	alternatives, ok := braces(pattern)
+	alternatives, ok := Alternatives(pattern)
 	if !ok {
 		return errPattern
 	}
 	for _, alternative := range alternatives {
-		start := literal(strings.TrimSpace(alternative))
+		start := Start(strings.TrimSpace(alternative))
 		for _, base := range bases {
 			text := start
 			if !isPathText(start) || strings.HasPrefix(start, ".") {
@@ -35,10 +35,10 @@ func (t *collector) glob(pattern string) error {
 	return nil
 }
 
-// literal returns the directory that everything lies below which a pattern without
+// Start returns the directory that everything lies below which a pattern without
 // braces matches: its components before the first that has a wildcard. Each ".."
 // after one leads up again, and so may a wildcard that matches "..".
-func literal(pattern string) string {
+func Start(pattern string) string {
 	parts := strings.Split(pattern, "/")
 	n := 0
 	for n < len(parts) && !strings.ContainsAny(parts[n], `*?[]{}()!+@\`) {
@@ -51,7 +51,7 @@ func literal(pattern string) string {
 	for _, part := range parts[n:] {
 		matches, err := path.Match(part, "..")
 		switch {
-		case strings.ContainsAny(part, "(|"):
+		case extended(part):
 			return "/" // alternatives that can hold anything
 		case part == "..", err != nil, matches && strings.ContainsAny(part[:1], `.[\`):
 			if start == "" {
@@ -66,9 +66,20 @@ func literal(pattern string) string {
 	return start
 }
 
-// braces returns what a pattern with {a,b} stands for; ok is whether it is not too
+// extended reports whether a component has the alternatives of an extended pattern,
+// @(a|b) and the like. The parentheses of a name, as in app/(site)/page.tsx, are none.
+func extended(part string) bool {
+	for i := range len(part) {
+		if part[i] == '|' || part[i] == '(' && (i > 0 && strings.IndexByte("@?*+!", part[i-1]) >= 0 || strings.Contains(part[i:], "..")) {
+			return true
+		}
+	}
+	return false
+}
+
+// Alternatives returns what a pattern with {a,b} stands for; ok is whether it is not too
 // much. A brace that is not closed stands for itself.
-func braces(pattern string) (all []string, ok bool) {
+func Alternatives(pattern string) (all []string, ok bool) {
 	open := strings.IndexByte(pattern, '{')
 	if open < 0 {
 		return []string{pattern}, true
@@ -90,7 +101,7 @@ func braces(pattern string) (all []string, ok bool) {
 			continue
 		}
 		for _, part := range append(parts, pattern[from:i]) {
-			more, ok := braces(pattern[:open] + part + pattern[i+1:])
+			more, ok := Alternatives(pattern[:open] + part + pattern[i+1:])
 			if all = append(all, more...); !ok || len(all) > maxAlternatives {
 				return nil, false
 			}

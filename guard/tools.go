@@ -11,6 +11,7 @@ const (
 	Reader               // reads the files that it names
 	Writer               // writes them
 	Patcher              // writes the files that the directives of a patch name
+	Talker               // is about no file: what it says may begin like a path
 	Lister               // reads all below a directory
 	Searcher             // the same, for what a regular expression matches
 	Globber              // reads all that a pattern of paths matches
@@ -28,6 +29,10 @@ func KindOf(tool string) Kind {
 		return Writer
 	case "applypatch", "memoryapplypatch":
 		return Patcher
+	case "todowrite", "todoread", "writetodos", "updateplan", "enterplanmode", "exitplanmode", "task", "agent", "taskcreate", "taskget",
+		"tasklist", "taskoutput", "taskstop", "taskupdate", "bashoutput", "killbash", "killshell", "askuserquestion", "requestuserinput",
+		"skill", "slashcommand", "toolsearch", "webfetch", "websearch", "googlewebsearch", "fetchwebpage", "messagechannel":
+		return Talker
 	case "ls", "listdir", "listdirectory", "listfiles":
 		return Lister
 	case "grep", "grepfiles", "searchfilecontent", "grepsearch", "ripgrep", "searchfiles":

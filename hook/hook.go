@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // The protocols.
@@ -182,8 +183,14 @@ func (e *Event) cursor(f fields) error {
 
 // Unique refuses an event in which an object has a name twice: which of the two the
 // harness takes is not known. Of the event's own names, which encoding/json reads in
-// any case, none may be there in two.
-func Unique(raw []byte) error { return unique(json.NewDecoder(bytes.NewReader(raw)), true) }
+// any case, none may be there in two. Nor is what is not UTF-8, which encoding/json
+// mends, what the harness meant.
+func Unique(raw []byte) error {
+	if !utf8.Valid(raw) {
+		return errors.New("the JSON is not valid UTF-8")
+	}
+	return unique(json.NewDecoder(bytes.NewReader(raw)), true)
+}
 
 func unique(d *json.Decoder, event bool) error {
 	t, err := d.Token()

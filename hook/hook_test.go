@@ -206,6 +206,7 @@ func TestParse(t *testing.T) {
 		`{"event_type":"Stop","tool_name":"Bash","tool_input":{}}`,
 		`{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{}}`, // of Claude Code: no such answer
 		`{"conversation_id":"c","hook_event_name":"beforeMCPExecution","tool_name":"x","tool_input":"[]"}`,
+		"{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"cat \xff\"}}", // not the byte that was meant
 		// A name that is there twice, and one that is missing.
 		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm x","command":"ls"}}`,
 		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"edits":[{"path":"/x","path":"/y"}]}}`,

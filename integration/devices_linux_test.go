@@ -124,6 +124,32 @@ func TestDisks(t *testing.T) {
 	})
 }
 
+// TestDisksElsewhere: no device opens inside bubblewrap, wherever its node is. Landlock
+// knows /dev by its name alone, and has to be told of another by a denied root.
+func TestDisksElsewhere(t *testing.T) {
+	eachAsRoot(t, func(t *testing.T, b box) {
+		var st unix.Stat_t
+		if err := unix.Stat(diskNode(t), &st); err != nil {
+			t.Fatal(err)
+		}
+		tr := testenv.NewTree(t, b.user)
+		if err := unix.Mknod(tr.Path("out/disk"), unix.S_IFBLK|0o600, int(st.Rdev)); err != nil {
+			t.Fatal(err)
+		}
+		ask := row{call: "open-read", paths: "out/disk"}
+		want := map[string]string{"bwrap": "EACCES", "landlock": "ok"}[b.backend]
+		if got := b.calls(t, tr, crossFlags(tr), ask)[0]; got != want {
+			t.Errorf("opening a node outside /dev = %s, want %s", got, want)
+		}
+		if got := b.calls(t, tr, append(crossFlags(tr), "--deny", tr.Path("out/disk")), ask)[0]; got != "EACCES" {
+			t.Errorf("opening a denied node = %s, want EACCES", got)
+		}
+		if res := b.free(t, tr, testenv.Helper(t), "calls", "open-read", tr.Path("out/disk")); res.Stdout != "ok\n" {
+			t.Errorf("control: %+v", res)
+		}
+	})
+}
+
 // diskNode returns a block device of the host's /dev that root can open.
 func diskNode(t *testing.T) string {
 	t.Helper()

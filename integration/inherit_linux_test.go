@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,6 +68,46 @@ func TestOpenDescriptors(t *testing.T) {
 		}
 		if res := b.run(t, tr, f, "ls", "/proc/self/fd"); res.Stdout != "0\n1\n2\n3\n" {
 			t.Errorf("ls of its own descriptors shows %q, want 0, 1, 2 and its own 3", res.Stdout)
+		}
+	})
+}
+
+// TestInterpreterByDescriptor: what a script names as its interpreter is looked up
+// while the descriptors of the stage inside bubblewrap are still open. One that led
+// to the host would lead past every mask, to a program that its process then reads.
+func TestInterpreterByDescriptor(t *testing.T) {
+	const last = 30
+	each(t, func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		tool, err := os.ReadFile("/bin/cat")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.WriteProgram(bob+"/cat", string(tool))
+		script := func(fd int) string {
+			name := fmt.Sprintf("work/by-%d", fd)
+			tr.WriteProgram(name, fmt.Sprintf("#!/proc/self/fd/%d%s\nran\n", fd, tr.Path(bob+"/cat")))
+			return tr.Path(name)
+		}
+		for fd := 3; fd < last; fd++ {
+			for _, f := range []flags{nil, {"--exec"}} {
+				res := b.run(t, tr, append(crossFlags(tr), f...), script(fd))
+				if res.Status != 127 || res.Stdout != "" {
+					t.Errorf("by descriptor %d, with %q, a program of bob's gave %+v", fd, f, res)
+				}
+			}
+		}
+		root, err := os.Open("/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		c := b.command(t, tr, nil)
+		c.Argv = []string{script(last)}
+		c.Files = make([]*os.File, last-2)
+		c.Files[last-3] = root
+		if res := c.Run(t); !strings.Contains(res.Stdout, "ran") {
+			t.Errorf("control: %+v, want the script", res)
 		}
 	})
 }

@@ -169,6 +169,25 @@ func TestAliases(t *testing.T) {
 			steps{{"bind", bob + secret, "out/file.txt", ""}},
 			[]row{{"read", "out/file.txt", maskedFile, ""}},
 		},
+		"the upper layer of an overlay": {
+			steps{
+				{"tmpfs", "", "tmp", ""},
+				{"dir", "", "tmp/upper", ""},
+				{"dir", "", "tmp/work", ""},
+				{"overlay", "", "home", "lowerdir=TREE/home,upperdir=TREE/tmp/upper,workdir=TREE/tmp/work"},
+				{"file", "secret", bob + "/new.md", ""},
+			},
+			[]row{{"read", "tmp/upper/.letta/agents/bob/new.md", hidden, ""}},
+		},
+		"an overlay of what lies above": {
+			steps{
+				{"tmpfs", "", "tmp", ""},
+				{"dir", "", "tmp/upper", ""},
+				{"dir", "", "tmp/work", ""},
+				{"overlay", "", "out/sub", "lowerdir=TREE/home,upperdir=TREE/tmp/upper,workdir=TREE/tmp/work"},
+			},
+			[]row{{"read", "out/sub/.letta/agents/bob" + secret, hidden, ""}, {"read", "out/sub/notes.txt", allowed, ""}},
+		},
 		"a bind inside a bind": {
 			steps{{"bind", "home/.letta", "out/sub", ""}, {"rbind", "out", "tmp", ""}},
 			[]row{{"read", "out/sub/agents/bob" + secret, hidden, ""}, {"read", "tmp/sub/agents/bob" + secret, hidden, ""}},
@@ -237,6 +256,35 @@ func TestMountsInsideRoots(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestKernelFilesElsewhere: a chroot has /proc and /sys mounted in it, where uid 0 finds
+// the same files that steer the kernel. Opening one for writing changes nothing.
+func TestKernelFilesElsewhere(t *testing.T) {
+	eachAsRoot(t, func(t *testing.T, b box) {
+		s := steps{{"bind", "/proc", "work/proc", ""}, {"bind", "/sys", "work/sys", ""}, {"bind", "/proc/sys/kernel", "work/part", ""}}
+		for _, flagsOf := range []func(*testenv.Tree) flags{crossFlags, workFlags} {
+			tr := testenv.NewTree(t, b.user)
+			for _, dir := range s {
+				tr.Mkdir(dir[2])
+			}
+			b.mounted(t, tr, s, flagsOf(tr),
+				row{"open-write", "work/proc/sys/kernel/core_pattern", readOnly, ""},
+				row{"open-write", "work/part/core_pattern", readOnly, ""},
+				row{"open-write", "work/sys/kernel/mm/transparent_hugepage/enabled", readOnly, ""},
+				row{"open-write", "/proc/sys/kernel/core_pattern", readOnly, "the same file at its own place"},
+				row{"read", "work/proc/sys/kernel/core_pattern", allowed, ""},
+				row{"append", "work/file.txt", allowed, ""})
+		}
+		for _, root := range []string{"work/proc", "work/proc/sys"} {
+			tr := testenv.NewTree(t, b.user)
+			tr.Mkdir("work/proc")
+			c := testenv.Command{User: testenv.Root, Dir: tr.Path("work"), Home: tr.Home(), Argv: append([]string{
+				testenv.Helper(t), "mounted", "0", "0", "bind", "/proc", tr.Path("work/proc"), "", "--",
+			}, b.command(t, tr, append(workFlags(tr), "--writable", tr.Path(root)), "true").Argv...)}
+			refused(t, c.Run(t), "--writable", "steers the kernel")
+		}
+	})
 }
 
 // image makes a file system in a file, with what mkfs.ext4 takes besides.

@@ -156,6 +156,26 @@ func TestKernelControlFiles(t *testing.T) {
 	})
 }
 
+// TestKernelControlFilesWithoutCapabilities: uid 0 needs none for what it owns. With
+// bubblewrap it cannot start a command at all, because only CAP_SETFCAP maps uid 0.
+func TestKernelControlFilesWithoutCapabilities(t *testing.T) {
+	eachOf(t, []string{"landlock"}, []testenv.User{testenv.Root}, func(t *testing.T, b box) {
+		for _, flagsOf := range []func(*testenv.Tree) flags{crossFlags, workFlags} {
+			tr := testenv.NewTree(t, b.user)
+			ask := []string{testenv.Helper(t), "calls", "open-write", "/proc/sys/kernel/core_pattern"}
+			c := b.command(t, tr, flagsOf(tr), ask...)
+			without := []string{testenv.Helper(t), "unbounded", "all"}
+			c.Argv = append(without, c.Argv...)
+			if res := c.Run(t); res.Status != 0 || res.Stdout != "EACCES\n" {
+				t.Errorf("opening core_pattern for writing = %+v, want EACCES", res)
+			}
+			if res := b.free(t, tr, append(without, ask...)...); res.Stdout != "ok\n" {
+				testenv.Need(t, testenv.FacilityRoot, fmt.Errorf("core_pattern cannot be opened unconfined: %+v", res))
+			}
+		}
+	})
+}
+
 // TestOtherProcesses: the file system is not to be had through /proc/PID/root of
 // a process outside the sandbox.
 func TestOtherProcesses(t *testing.T) {

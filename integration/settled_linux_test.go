@@ -34,15 +34,25 @@ func init() {
 }
 
 // unboundedMain executes a program without one capability, which uid 0 can then
-// not have.
+// not have, or without any.
 func unboundedMain(args []string) int {
-	n, err := strconv.Atoi(args[0])
+	first, err := strconv.Atoi(args[0])
+	last := first
+	if args[0] == "all" {
+		first, last, err = 0, 63, nil
+	}
 	if err != nil {
 		return 2
 	}
-	if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(n), 0, 0, 0); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 2
+	for n := first; n <= last; n++ {
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(n), 0, 0, 0)
+		if err == unix.EINVAL && n > first {
+			break // beyond the last that the kernel knows
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
 	}
 	fmt.Fprintln(os.Stderr, syscall.Exec(args[1], args[1:], os.Environ()))
 	return 1

@@ -46,7 +46,7 @@ type Host struct {
 	// List returns the entries of a directory.
 	List func(dir string) ([]Entry, error)
 
-	// Privileged is whether the command keeps capabilities. What uid 0 writes
+	// Privileged is whether the command keeps capabilities or is uid 0. What that writes
 	// below /proc steers the kernel, so only other users get to write there: of
 	// their own processes alone, by the files' modes.
 	Privileged bool
@@ -81,10 +81,10 @@ type Ruleset struct {
 	Log      bool // the kernel logs what is denied to the programs executed in the domain
 	Siblings int  // grants that stand for something beside a root
 
-	// Guarded are the denied and readonly roots and the directories above them.
-	// None of them may be found under the name of something beside them. They
-	// are sorted.
-	Guarded []policy.ID
+	// Guarded are the denied roots and the directories above them, Fixed the readonly
+	// ones. None may be found under the name of something beside them: of Fixed, where
+	// that can be written. They are sorted.
+	Guarded, Fixed []policy.ID
 
 	// Skipped are the missing roots: nothing is there to grant.
 	Skipped []policy.Root
@@ -126,12 +126,17 @@ func New(r policy.Resolved, h Host) (Ruleset, error) {
 			}
 		}
 		e.layers = append(e.layers, l)
-		if l.Access != policy.ReadWrite {
+		switch l.Access {
+		case policy.None:
 			e.out.Guarded = append(append(e.out.Guarded, l.Root.Above()...), l.Root.ID)
+		case policy.Read:
+			e.out.Fixed = append(append(e.out.Fixed, l.Root.Above()...), l.Root.ID)
 		}
 	}
-	slices.SortFunc(e.out.Guarded, byID)
-	e.out.Guarded = slices.Compact(e.out.Guarded)
+	for _, ids := range []*[]policy.ID{&e.out.Guarded, &e.out.Fixed} {
+		slices.SortFunc(*ids, byID)
+		*ids = slices.Compact(*ids)
+	}
 	if err := e.subtree("/", policy.Dir, e.rights("/"), e.layers); err != nil {
 		return Ruleset{}, err
 	}

@@ -175,7 +175,7 @@ func (rs Ruleset) add(ruleset int, g Grant) error {
 // resolved, and anything beside a root none of the guarded ones, renamed into its
 // place since the directory was listed.
 func (rs Ruleset) identify(fd int, g Grant) error {
-	beside := g.Optional && len(rs.Guarded) > 0
+	beside := g.Optional && len(rs.Guarded)+len(rs.Fixed) > 0
 	if g.ID == (policy.ID{}) && !beside {
 		return nil
 	}
@@ -185,7 +185,9 @@ func (rs Ruleset) identify(fd int, g Grant) error {
 	}
 	found := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
 	_, guarded := slices.BinarySearchFunc(rs.Guarded, found, byID)
-	if named := g.ID != (policy.ID{}); named && found != g.ID || !named && guarded {
+	_, fixed := slices.BinarySearchFunc(rs.Fixed, found, byID)
+	taken := guarded || fixed && g.Rights&writeRights != 0
+	if named := g.ID != (policy.ID{}); named && found != g.ID || !named && taken {
 		return errChanged
 	}
 	return nil

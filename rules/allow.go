@@ -46,11 +46,11 @@ func (s *subject) allowed() (verdict.Verdict, bool) {
 	}
 	for _, r := range s.Rules[Allow] {
 		tool := canonical(r.Tool)
-		named := r.Tool == "*" || tool == s.tool || canonical(s.call.Tool) == tool || wildcard(r.Tool, s.call.Tool)
+		named := s.named(r)
 		isPath := reads(s.tool) || writes(s.tool)
 		covered := named || tool == "Read" && reads(s.tool) || tool == "Edit" && writes(s.tool)
 		switch {
-		case r.Bare && named, !isPath && named && s.tool != "Bash" && tool != "Bash":
+		case r.Bare && named, !isPath && named && s.tool != "Bash" && tool != "Bash" && r.allowsArgument(s.call):
 			return allow("allow-rule", "the allow rule "+r.Text+" is met", r.Text)
 		case !isPath || !covered || r.Bare:
 			continue
@@ -75,11 +75,11 @@ func (s *subject) allowedShell() (verdict.Verdict, bool) {
 			return allow("allow-rule", "the allow rule "+r.Text+" is met", r.Text)
 		case tool == "Bash" && !r.Bare && len(r.shell.commands) == 0 && r.shell.prefix:
 			return allow("allow-rule", "the allow rule "+r.Text+" is met", r.Text)
-		case tool == "Bash" && !r.Bare && len(s.script.Doubts) == 0 && r.shell.allowsAll(s.script):
+		case tool == "Bash" && !r.Bare && len(s.script.Doubts) == 0 && s.ordinary() && r.shell.allowsAll(s.script):
 			return allow("allow-rule", "the allow rule "+r.Text+" is met", r.Text)
 		}
 	}
-	if len(s.script.Doubts) > 0 || len(s.script.Commands) == 0 {
+	if len(s.script.Doubts) > 0 || len(s.script.Commands) == 0 || !s.ordinary() {
 		return verdict.Verdict{}, false
 	}
 	judge := s.reader(s.call).Start()
@@ -96,6 +96,19 @@ func (s *subject) allowedShell() (verdict.Verdict, bool) {
 		return verdict.Verdict{}, false // it only reads
 	}
 	return allow("allow-rule", "every command meets an allow rule, as "+used.Text+", or only reads", used.Text)
+}
+
+// ordinary reports whether a shell call runs its text in the workspace, and as it
+// stands: in another directory, with another environment or in another shell the
+// command that a rule allows is another one.
+func (s *subject) ordinary() bool {
+	for _, key := range []string{"env", "environment", "shell"} {
+		if value, ok := s.call.Input[key]; ok && value != nil && value != "" {
+			return false
+		}
+	}
+	dir := s.call.dir()
+	return dir == s.call.Cwd || s.inside(dir, s.call.Cwd)
 }
 
 // allowsCommand reports whether a command only reads or meets an allow rule, and

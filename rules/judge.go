@@ -23,11 +23,37 @@ type subject struct {
 	err        error // the text could not be read
 	statements []readonly.Statement
 	paths      []string
+	reach      []place // of each statement, once it is asked for
+	tooMuch    bool    // a pattern could not be followed
+}
+
+// place is where a command may be, and the words of it that may be paths.
+type place struct{ dirs, words []string }
+
+// places are those of all statements; few is false where they are too many to be judged
+// in the time that a harness gives.
+func (s *subject) places() (list []place, few bool) {
+	count := 0
+	if s.reach == nil {
+		var dirs []string
+		for i, st := range s.statements {
+			dirs = goesTo(s.script.Commands[i], union(dirs, st.Cwds))
+			if len(dirs) > maxDirs {
+				return nil, false
+			}
+			s.reach = append(s.reach, place{dirs, operandsOf(s.script.Commands[i], s.expandGlob(dirs))})
+		}
+	}
+	for _, p := range s.reach {
+		count += len(p.dirs) * len(p.words)
+	}
+	return s.reach, !s.tooMuch && len(s.reach) == len(s.statements) && count*(1+len(s.Rules[Deny])+len(s.Rules[AlwaysAsk])+len(s.Rules[Ask])) <= maxCompared
 }
 
 // Judge answers a tool call: deny, ask and allow rules, what only reads, and ask;
 // then the guards. The answer of a deny rule or a guard is final.
 func Judge(call ToolCall, set *Set, guards []Guard) Result {
+	set = set.remembering()
 	s := set.about(call)
 	v := s.judge()
 	// A harness's own name for a tool is no way around a rule about its relatives.
@@ -142,7 +168,7 @@ func (s *subject) strict(list List, d verdict.Decision) (verdict.Verdict, bool) 
 // meets says how far a deny or ask rule is met.
 func (s *subject) meets(r Rule) match {
 	tool := canonical(r.Tool)
-	named := r.Tool == "*" || tool == s.tool || canonical(s.call.Tool) == tool || wildcard(r.Tool, s.call.Tool)
+	named := s.named(r)
 	if r.Bare {
 		switch {
 		case named, tool == "Read" && reads(s.tool), tool == "Edit" && writes(s.tool):
@@ -156,9 +182,18 @@ func (s *subject) meets(r Rule) match {
 	case tool == "Read" || tool == "Edit" || tool == "Write" || reads(tool) || writes(tool):
 		return s.meetsPath(r, tool, named)
 	case named:
-		return yes // other tools are met by their name alone
+		if met, known := r.argument(s.call, true); known && !met {
+			return no
+		}
+		return yes
 	}
 	return no
+}
+
+// named reports whether a rule has the name of the call's tool.
+func (s *subject) named(r Rule) bool {
+	tool := canonical(r.Tool)
+	return r.Tool == "*" || tool == s.tool || canonical(s.call.Tool) == tool || namesTool(r.Tool, s.call.Tool)
 }
 
 func (s *subject) meetsShell(r Rule) match {
@@ -263,6 +298,10 @@ func (s *subject) meetsShellPath(r Rule, tool string) match {
 			best = possible
 		}
 	})
+	places, few := s.places()
+	if !few {
+		return possible
+	}
 	for i, st := range s.statements {
 		if st.Unknown {
 			best = possible
@@ -274,9 +313,8 @@ func (s *subject) meetsShellPath(r Rule, tool string) match {
 		if argv := st.Argv; st.Decision == verdict.Allow && len(argv) > 0 && (tool == "Write" || tool == "Edit" || argv[0] != "git") {
 			continue
 		}
-		words := operandsOf(s.script.Commands[i], s.expandGlob(st.Cwds))
-		for _, cwd := range st.Cwds {
-			for _, word := range words {
+		for _, cwd := range places[i].dirs {
+			for _, word := range places[i].words {
 				if s.matchPath(r, word, cwd, true) || s.matchPath(r, s.from(cwd, word), s.call.Cwd, true) {
 					return yes
 				}
@@ -298,85 +336,13 @@ func (s *Set) from(dir, name string) string {
 func (s *subject) expandGlob(cwds []string) func(string) []string {
 	return func(pattern string) (out []string) {
 		for _, cwd := range cwds {
-			if s.Facts == nil {
+			if s.Facts == nil || s.tooMuch {
 				break
 			}
-			names, _ := s.Facts.Glob(readonly.In(cwd, pattern))
+			names, err := s.Facts.Glob(readonly.In(cwd, pattern))
+			s.tooMuch = s.tooMuch || err != nil
 			out = append(out, names...)
 		}
 		return out
 	}
-}
-
-// fileTools open the files that their words name, and readonly says nothing of them.
-var fileTools = []string{"cp", "mv", "ln", "dd", "install", "tee", "truncate", "touch", "rm", "rsync", "scp", "source", ".", "awk", "gawk", "mawk"}
-
-// hides reports whether a command opens a file whose name is not known.
-func hides(c shell.Command) bool {
-	return len(c.Argv) > 0 && slices.Contains(fileTools, path.Base(c.Argv[0].Text)) &&
-		slices.ContainsFunc(c.Argv[1:], func(w shell.Word) bool { return !w.Known && !w.Glob && !w.Stream && atHome(w) == "" })
-}
-
-// atHome is a word that is a path in the home directory, where the text may set HOME
-// so that the word is not known.
-func atHome(w shell.Word) string {
-	text := strings.Trim(w.Text, `"`)
-	for _, home := range []string{"~/", "$HOME/", "${HOME}/"} {
-		if rest, ok := strings.CutPrefix(text, home); ok && !strings.ContainsAny(rest, "$`*?[{\"'\\") {
-			return "~/" + rest
-		}
-	}
-	return ""
-}
-
-// operandsOf are the words of a command, and of those it runs, that may be paths, and
-// the values that it gives variables.
-func operandsOf(c shell.Command, glob func(string) []string) []string {
-	var out []string
-	for _, a := range c.Assigns {
-		if a.Value.Known && a.Value.Text != "" {
-			out = append(out, a.Value.Text)
-		}
-	}
-	for _, r := range c.Redirs {
-		if r.Op == "<<<" && r.Target.Known && r.Target.Text != "" {
-			out = append(out, r.Target.Text)
-		}
-		if r.Target.Glob {
-			out = append(out, glob(r.Target.Text)...)
-		}
-	}
-	if len(c.Argv) > 0 && (c.Argv[0].Text == "echo" || c.Argv[0].Text == "printf") {
-		return out
-	}
-	for i, word := range c.Argv {
-		if word.Glob && i > 0 {
-			out = append(out, glob(word.Text)...)
-			continue
-		}
-		if home := atHome(word); home != "" && !word.Known {
-			out = append(out, home)
-		}
-		for _, here := range []string{`$PWD/`, `${PWD}/`, `$(pwd)/`} {
-			if _, rest, ok := strings.Cut(word.Text, here); ok && !word.Known {
-				out = append(out, strings.Trim(rest, `"`))
-			}
-		}
-		if i == 0 || word.Text == "" || !word.Known || len(word.Text) > 4096 {
-			continue
-		}
-		out = append(out, word.Text)
-		for at, c := range word.Text { // --file=x, @x, commit:x
-			if strings.ContainsRune("=:@,", c) && at+1 < len(word.Text) {
-				out = append(out, word.Text[at+1:])
-			}
-		}
-		if strings.HasPrefix(word.Text, "-") && len(word.Text) > 2 && word.Text[1] != '-' { // -fx
-			out = append(out, word.Text[2:])
-		}
-	}
-	for _, inner := range c.Inner {
-		out = append(out, operandsOf(inner, glob)...)
-	}
-	return out
 }

@@ -2,9 +2,8 @@ package rules
 
 import (
 	"path"
+	"slices"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/letta-confine/letta-confine/policy"
 )
@@ -93,28 +92,57 @@ func (s *Set) patterns(r Rule, cwd string, strict bool) []string {
 		out = []string{w}
 	case strings.HasPrefix(p, "//"):
 		out = []string{p[1:]}
-	case strings.HasPrefix(raw, "/") && s.Claude && r.Project != "":
+	case strings.HasPrefix(raw, "/") && r.claude && r.Project != "":
 		out = []string{escape(r.Project) + p}
 	case strings.HasPrefix(p, "/"):
 		out = []string{p}
 	default:
 		p = strings.TrimPrefix(p, "./")
-		out = []string{here + "/" + p}
-		if strings.HasPrefix(p, "**") && (strict || !s.Claude) {
-			out = append(out, "/"+p)
+		from := []string{here}
+		if strict && r.Project != "" && r.Project != cwd { // to go elsewhere is no way around a rule
+			from = append(from, escape(r.Project))
 		}
-		if s.Claude && strict && !strings.Contains(strings.TrimSuffix(p, "/"), "/") {
-			out = append(out, here+"/**/"+p)
+		for _, dir := range from {
+			out = append(out, dir+"/"+p)
+			if r.claude && strict && !strings.Contains(strings.TrimSuffix(p, "/"), "/") {
+				out = append(out, dir+"/**/"+p)
+			}
+		}
+		if strings.HasPrefix(p, "**") && (strict || !r.claude) {
+			out = append(out, "/"+p)
 		}
 	}
 	for i := range out {
 		out[i] = path.Clean(out[i])
-		if strict { // what lies beneath a denied directory is denied
-			out = append(out, out[i]+"/**")
+		if !strict {
+			continue
 		}
+		if real, ok := s.realStart(out[i]); ok {
+			out = append(out, real, real+"/**")
+		}
+		out = append(out, out[i]+"/**") // what lies beneath a denied directory is denied
 	}
 	return out
 }
+
+// realStart is a pattern with the links resolved of the directory that it begins with,
+// if these are any.
+func (s *Set) realStart(pattern string) (string, bool) {
+	parts := strings.Split(pattern, "/")
+	n := 0
+	for n < len(parts) && !strings.ContainsAny(unescape.Replace(parts[n]), `*?[{`) {
+		n++
+	}
+	start := strings.ReplaceAll(strings.Join(parts[:n], "/"), `\`, "")
+	if s.Facts == nil || n == len(parts) || start == "" {
+		return "", false
+	}
+	real, err := s.Facts.Real(start)
+	return escape(real) + "/" + strings.Join(parts[n:], "/"), err == nil && real != start
+}
+
+// unescape takes away the characters that escape wrote.
+var unescape = strings.NewReplacer(`\*`, "", `\?`, "", `\[`, "", `\]`, "", `\{`, "", `\}`, "", `\\`, "")
 
 // escape makes the characters of a directory's name stand for themselves.
 func escape(dir string) string {
@@ -131,37 +159,18 @@ func escape(dir string) string {
 // matchPath reports whether a rule about paths is met by name. strict is for deny
 // and ask rules, which one spelling meets; an allow rule must be met by all.
 func (s *Set) matchPath(r Rule, name, cwd string, strict bool) bool {
-	forms, known := s.spellings(name, cwd)
-	patterns := s.patterns(r, cwd, strict)
-	if strict && strings.Contains(name, `\`) { // written for another system, or a name with backslashes
-		more, _ := s.spellings(strings.ReplaceAll(name, `\`, "/"), cwd)
-		forms = append(forms, more...)
+	n, patterns := s.spelled(name, cwd), s.compiled(r, cwd, strict)
+	forms := n.forms
+	if strict {
+		forms = append(forms[:len(forms):len(forms)], n.slashed...)
 	}
-	for _, form := range forms {
-		met := false
-		for _, p := range patterns {
-			ok, err := doublestar.Match(p, form)
-			if !ok && strict { // some file systems do not tell small letters from large
-				ok, _ = doublestar.Match(strings.ToLower(p), strings.ToLower(form))
-			}
-			if ok || err != nil && strict {
-				met = true
-			}
-			// The real path of what a rule names by a link.
-			if !met && strict && s.Facts != nil && !strings.ContainsAny(p, `*?[{\`) {
-				if real, err := s.Facts.Real(p); err == nil && policy.Holds(real, form) {
-					met = true
-				}
-			}
-		}
-		if met && strict {
-			return true
-		}
-		if !met && !strict {
-			return false
+	for _, f := range forms {
+		met := slices.ContainsFunc(patterns, func(p pattern) bool { return p.match(f, strict) })
+		if met == strict {
+			return met
 		}
 	}
-	return !strict && known
+	return !strict && n.known
 }
 
 // inside reports whether every spelling of a path is in the current directory or

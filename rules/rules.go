@@ -43,7 +43,8 @@ type Rule struct {
 	Tool    string
 	Payload string
 	Bare    bool   // there is no payload
-	Project string // the directory that Claude Code's /path is relative to
+	Project string // the directory that it belongs to
+	claude  bool   // paths in it are Claude Code's
 	shell   *shellRule
 }
 
@@ -55,15 +56,17 @@ type Set struct {
 	// Mode is standard, strict, acceptEdits or unrestricted; empty is standard.
 	Mode string
 	Home string
-	// Claude reads paths as Claude Code does: /path is the project's, a deny or ask
-	// rule without a slash is met at any depth, ** stays beneath the current
-	// directory in an allow rule.
+	// Claude has the paths of rules that are added from now on read as Claude Code
+	// does: /path is the project's, a deny or ask rule without a slash is met at any
+	// depth, ** stays beneath the current directory in an allow rule.
 	Claude bool
 	// LettaAsk lets ask rules lose to allow rules, as they do in letta-code.
 	LettaAsk bool
 	// POSIX says that commands may be run by any sh, not by bash.
 	POSIX bool
 	Facts readonly.Facts
+
+	memo *memo // of one call, or nil
 }
 
 // Guard is a check that no rule can overrule. Its answer counts if ok, and only
@@ -112,8 +115,8 @@ func (s *Set) Add(list List, project string, texts ...string) error {
 		if err != nil {
 			return err
 		}
-		r.Project = project
-		if !slices.ContainsFunc(s.Rules[list], func(o Rule) bool { return o.Text == r.Text && o.Project == project }) {
+		r.Project, r.claude = project, s.Claude
+		if !slices.ContainsFunc(s.Rules[list], func(o Rule) bool { return o.Text == r.Text && o.Project == project && o.claude == r.claude }) {
 			s.Rules[list] = append(s.Rules[list], r)
 		}
 	}
@@ -147,8 +150,8 @@ func (s *Set) AddList(list List, project, text string) error {
 // modes are the names that a mode goes by.
 func mode(name string) (string, error) {
 	switch name {
-	case "", "standard", "default":
-		return "standard", nil
+	case "", "standard", "default", "manual", "plan", "auto", "dontAsk":
+		return "standard", nil // who of Claude Code's asks nobody, or a program, is its own business
 	case "strict", "read-only":
 		return "strict", nil
 	case "acceptEdits", "workspace-write":

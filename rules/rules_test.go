@@ -390,7 +390,10 @@ func TestClaudeDialect(t *testing.T) {
 			t.Errorf("letta's dialect: Read %s is denied: %v, want %v", name, got, want)
 		}
 	}
-	s.Claude = true
+	s = &Set{Home: home, Facts: readonly.Host{}, Claude: true}
+	if err := s.Add(Deny, project, "Read(/x/**)", "Read(.env)", "Read(//etc/**)"); err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range map[string]bool{project + "/x/a": true, "/x/a": false, "/etc/passwd": true, "sub/.env": true} {
 		if got := Judge(file("Read", name), s, nil).Decision == verdict.Deny; got != want {
 			t.Errorf("Claude Code's dialect: Read %s is denied: %v, want %v", name, got, want)

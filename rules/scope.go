@@ -152,7 +152,7 @@ func (s Scope) Has(tool string, isShell func(string) bool) bool {
 // pattern.
 func sameTool(name, tool string) bool {
 	if strings.HasPrefix(name, "mcp__") {
-		return wildcard(name, tool)
+		return namesTool(name, tool)
 	}
 	if folded(name) == folded(tool) {
 		return true
@@ -174,7 +174,7 @@ func kin(tool string) string {
 	switch name {
 	case "view", "viewimage", "notebookread", "openfile", "cat":
 		return "Read"
-	case "create", "createfile":
+	case "create", "createfile", "createdirectory", "delete", "deletefile", "movefile", "renamefile", "copyfile":
 		return "Write"
 	case "editfile", "editnotebook", "strreplace", "searchreplace", "strreplacebasededittool", "strreplaceeditor":
 		return "Edit"
@@ -186,6 +186,8 @@ func kin(tool string) string {
 		return "ListDir"
 	case "runterminalcmd", "runterminalcommand", "terminal":
 		return "Bash"
+	case "fetch", "fetchwebpage":
+		return "WebFetch"
 	}
 	for _, family := range families {
 		if slices.ContainsFunc(family, func(n string) bool { return folded(n) == name }) {

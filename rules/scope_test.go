@@ -45,6 +45,9 @@ func TestScopes(t *testing.T) {
 		{"an outer scope gives nothing back", []string{`"allow":["Bash","Read"]`, `"deny":["Bash"]`}, "Read", "Bash"},
 		{"three of them", []string{`"allow":["Read","Grep","Glob"]`, `"deny":["Glob"]`, `"allow":["Read","Glob"]`}, "Read", "Grep Glob"},
 		{"MCP tools by a pattern", []string{`"allow":["mcp__git__*"]`}, "mcp__git__log", "mcp__git mcp__gitx__log mcp__other__log Read"},
+		{"MCP tools by their server", []string{`"deny":["mcp__git"]`}, "mcp__gitx__log Read", "mcp__git__log mcp__git"},
+		{"whoever denies Write denies what moves and removes", []string{`"deny":["Write"]`}, "Read Edit", "Write delete_file Delete move_file"},
+		{"web tools at other harnesses", []string{`"deny":["WebFetch"]`, `"deny":["WebSearch"]`}, "Read", "fetch_webpage web_fetch google_web_search"},
 		{"MCP tools denied by a pattern", []string{`"deny":["mcp__*__write"]`}, "mcp__a__read Read", "mcp__a__write"},
 		{"a star is only a pattern in an MCP tool's name", []string{`"allow":["Read"]`}, "Read", "Rea* *"},
 	} {

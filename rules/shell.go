@@ -106,21 +106,22 @@ func wordMatches(rule, word string, last bool) bool {
 
 // wildcard compares with a pattern in which * is any text.
 func wildcard(pattern, text string) bool {
-	before, after, found := strings.Cut(pattern, "*")
-	if !found {
+	parts := strings.Split(pattern, "*")
+	last := len(parts) - 1
+	if last == 0 {
 		return pattern == text
 	}
-	rest, ok := strings.CutPrefix(text, before)
-	if !ok {
-		return false
-	}
-	for i := 0; i <= len(rest); i++ {
-		if wildcard(after, rest[i:]) {
-			return true
+	rest, ok := strings.CutPrefix(text, parts[0])
+	for _, part := range parts[1:last] {
+		if _, rest, ok = strings.Cut(rest, part); !ok {
+			return false
 		}
 	}
-	return false
+	return ok && strings.HasSuffix(rest, parts[last])
 }
+
+// maxOptions bounds the options before a subcommand that are passed over.
+const maxOptions = 100
 
 // denies reports whether a deny or ask rule is met by a command: as it is written,
 // by its base name, and with the options left out that stand before its
@@ -136,13 +137,16 @@ func (r *shellRule) denies(c shell.Command) match {
 	if len(c.Argv) == 0 {
 		return best
 	}
+	if len(c.Argv) > maxOptions && strings.HasPrefix(c.Argv[maxOptions-1].Text, "-") {
+		best = possible // a subcommand may come behind what is looked at
+	}
 	argv := slices.Clone(c.Argv)
 	base := strings.TrimLeft(path.Base(argv[0].Text), `\`)
 	for _, name := range slices.Compact([]string{argv[0].Text, base, shell.Name(base)}) {
 		argv[0].Text = name
 		for _, rule := range r.commands {
 			best = max(best, words(rule, r.prefix, argv))
-			for i := 1; i+1 < len(argv) && best < yes; i++ {
+			for i := 1; i+1 < min(len(argv), maxOptions) && best < yes; i++ {
 				if option := argv[i]; option.Known && !strings.HasPrefix(option.Text, "-") &&
 					(i == 1 || !strings.HasPrefix(argv[i-1].Text, "-")) {
 					break

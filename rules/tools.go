@@ -1,9 +1,6 @@
 package rules
 
 import (
-	"maps"
-	"net/url"
-	"path"
 	"slices"
 	"strings"
 )
@@ -28,8 +25,8 @@ var families = [][]string{
 	{"memory"},
 	{"MessageChannel"},
 	{"update_plan"},
-	{"WebFetch"},
-	{"WebSearch"},
+	{"WebFetch", "web_fetch"},
+	{"WebSearch", "web_search", "google_web_search"},
 }
 
 // canonical is the name that a tool is compared by.
@@ -40,6 +37,13 @@ func canonical(tool string) string {
 		}
 	}
 	return tool
+}
+
+// namesTool reports whether the name in a rule is a tool's, * being any text. The name of an
+// MCP server alone is that of all its tools.
+func namesTool(name, tool string) bool {
+	server, isMCP := strings.CutPrefix(name, "mcp__")
+	return wildcard(name, tool) || isMCP && !strings.Contains(server, "__") && strings.HasPrefix(tool, name+"__")
 }
 
 // Tools are the tools that no deny rule without a payload takes away.
@@ -108,76 +112,6 @@ func (c ToolCall) dir() string {
 		dir = name
 	}
 	return dir
-}
-
-// paths are the paths that a call names, as it names them.
-func (c ToolCall) paths() []string {
-	var out []string
-	add := func(p string) {
-		p = strings.TrimSpace(p)
-		if len(p) > 5 && strings.EqualFold(p[:5], "file:") {
-			p = "/" + strings.TrimLeft(strings.TrimPrefix(p[5:], "//localhost"), "/")
-			if decoded, err := url.PathUnescape(p); err == nil && decoded != p {
-				out = append(out, decoded)
-			}
-		}
-		if p != "" && !slices.Contains(out, p) {
-			out = append(out, p)
-		}
-	}
-	tool := canonical(c.Tool)
-	collect(c.Input, "", func(key, value string) {
-		key = strings.ToLower(key)
-		if strings.Contains(key, "path") || strings.Contains(key, "file") && key != "file_text" || strings.HasPrefix(key, "dir") || key == "uri" || key == "include" && tool == "read_many_files" {
-			add(value)
-		}
-		for line := range strings.Lines(value) {
-			what, p, _ := strings.Cut(strings.TrimSpace(line), ":")
-			switch strings.ToLower(strings.Join(strings.Fields(strings.TrimPrefix(what, "***")), " ")) {
-			case "add file", "update file", "delete file", "move to":
-				if strings.HasPrefix(what, "***") && (tool == "apply_patch" || !reads(tool) && tool != "Write" && tool != "Edit") {
-					add(p)
-				}
-			}
-		}
-	})
-	if pattern, ok := c.Input["pattern"].(string); ok && tool == "Glob" {
-		dir := "."
-		if len(out) > 0 {
-			dir = out[0]
-		}
-		if strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "~") {
-			add(pattern)
-		} else {
-			add(path.Join(dir, pattern))
-		}
-	} else if pattern, ok := c.Input["glob"].(string); ok && tool == "Grep" {
-		dir := "."
-		if len(out) > 0 {
-			dir = out[0]
-		}
-		out = append(out, dir)
-		add(dir + "/" + pattern)
-	} else if len(out) == 0 && (tool == "Glob" || tool == "Grep" || tool == "ListDir") {
-		add(".")
-	}
-	return out
-}
-
-// collect calls f with every string in an input and the key that it stands under.
-func collect(v any, key string, f func(key, value string)) {
-	switch v := v.(type) {
-	case string:
-		f(key, v)
-	case []any:
-		for _, e := range v {
-			collect(e, key, f)
-		}
-	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			collect(v[k], k, f)
-		}
-	}
 }
 
 // Argument is the input of a call to a tool that is about one thing: a command, a

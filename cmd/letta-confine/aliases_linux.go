@@ -7,13 +7,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/letta-confine/letta-confine/internal/harden"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/policy"
 )
 
 // aliases adds the other places at which a denied or readonly root can be seen
 // to the same list: a bind mount of a part of it, or a second mount of its file
-// system. It reads what is mounted now; what is mounted later is another matter.
+// system; and, as root, the other places of the kernel's files. It reads what is mounted
+// now; what is mounted later is another matter.
 // The policy is resolved again where there are any.
 func (in *inputs) aliases() (err error) {
 	in.aliasOf, err = in.addAliases(&in.policy, in.resolved)
@@ -25,7 +27,13 @@ func (in *inputs) aliases() (err error) {
 
 // addAliases is hostfs.AddAliases with the mounts of this process.
 func (in *inputs) addAliases(p *policy.Policy, r policy.Resolved) (map[string]string, error) {
-	if !slices.ContainsFunc(r.Restrictions(), func(l policy.Layer) bool { return l.Root.Kind != policy.Missing }) {
+	held, err := harden.Permitted()
+	if err != nil {
+		return nil, err
+	}
+	seen := slices.ContainsFunc(r.Restrictions(), func(l policy.Layer) bool { return l.Root.Kind != policy.Missing })
+	owns := harden.OwnsKernelFiles(held)
+	if !seen && (!owns || !r.Restricts()) {
 		return nil, nil
 	}
 	text, err := readFile("/proc/self/mountinfo", maxMountinfo)
@@ -42,7 +50,11 @@ func (in *inputs) addAliases(p *policy.Policy, r policy.Resolved) (map[string]st
 	if err != nil {
 		return nil, fmt.Errorf("mounts: %w", err)
 	}
-	return hostfs.AddAliases(p, r, mounts)
+	rootOf, err := hostfs.AddAliases(p, r, mounts, owns)
+	if root, ok := errors.AsType[*policy.RootError](err); ok {
+		root.Flag = in.byFlag(root.List, root.Path)
+	}
+	return rootOf, err
 }
 
 // maxMountinfo bounds what is read of the mount table: a hundred thousand mounts

@@ -56,8 +56,8 @@ func (in *inputs) bubblewrap() backend {
 		}
 	}
 	for _, file := range bwrap.ControlFiles {
-		if !host.Privileged {
-			break // they belong to root, and nobody else can open them for writing
+		if !harden.OwnsKernelFiles(held) {
+			break // nobody else can open them for writing
 		}
 		if unix.Access(file, unix.F_OK) == nil {
 			host.ControlFiles = append(host.ControlFiles, file)
@@ -99,9 +99,9 @@ func filtered(e policy.Enforcement) policy.Enforcement {
 // protect lists the files that decide what the next run may do.
 func (in *inputs) protect(helper bwrap.Helper) []bwrap.Protected {
 	list := []bwrap.Protected{{Path: helper.Path, ID: helper.ID}}
-	if self, err := ownProgram(); err == nil {
-		if info, err := (hostfs.FS{}).Lstat(self); err == nil && info.Kind == policy.File {
-			list = append(list, bwrap.Protected{Path: self, ID: info.ID})
+	for _, own := range ownPrograms() {
+		if info, err := (hostfs.FS{}).Lstat(own); err == nil && info.Kind == policy.File {
+			list = append(list, bwrap.Protected{Path: own, ID: info.ID})
 		}
 	}
 	for _, f := range in.files {
@@ -139,7 +139,7 @@ func (in *inputs) landlock() backend {
 		return backend{err: err}
 	}
 	rs, err := landlock.New(resolved, landlock.Host{
-		ABI: abi, List: landlock.List, Privileged: held != 0, MaxSiblings: in.opts.maxSiblings,
+		ABI: abi, List: landlock.List, Privileged: harden.OwnsKernelFiles(held), MaxSiblings: in.opts.maxSiblings,
 	})
 	if errors.Is(err, landlock.ErrSiblings) {
 		err = withHint(err, "raise --max-siblings, or use bubblewrap")

@@ -207,8 +207,11 @@ func (in *inputs) changeable(mechanism string) (warnings []string) {
 		return warnings // the gap "deferred" says it, of every program on the host
 	}
 	// A user's launcher lies where that user cannot write, as a rule.
-	if self, err := ownProgram(); err == nil && in.resolved.Decide(self).Access == policy.ReadWrite && hostfs.CanReplace(self) {
-		warnings = append(warnings, fmt.Sprintf("the launcher %q can be changed by the command, and %s alone cannot prevent it", self, mechanism))
+	for _, own := range ownPrograms() {
+		if in.resolved.Decide(own).Access == policy.ReadWrite && hostfs.CanReplace(own) {
+			// The other lies beside it.
+			return append(warnings, fmt.Sprintf("the launcher %q can be changed by the command, and %s alone cannot prevent it", own, mechanism))
+		}
 	}
 	return warnings
 }

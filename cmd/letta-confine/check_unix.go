@@ -36,10 +36,9 @@ func (in *inputs) check() error {
 				"keep it elsewhere, or pass it as an open descriptor: "+f.flag+" fd:N")
 		}
 	}
-	self, err := ownProgram()
-	if err == nil {
-		if root := in.listedWritable(self); root != nil {
-			return withHint(fmt.Errorf("the launcher %q can be changed by the command, being inside %s", self, in.called(*root)),
+	for _, own := range ownPrograms() {
+		if root := in.listedWritable(own); root != nil {
+			return withHint(fmt.Errorf("the launcher %q can be changed by the command, being inside %s", own, in.called(*root)),
 				"install the launcher outside what the policy makes writable")
 		}
 	}

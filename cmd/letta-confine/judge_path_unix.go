@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/letta-confine/letta-confine/guard"
+	"github.com/letta-confine/letta-confine/hook"
 	"github.com/letta-confine/letta-confine/internal/flagset"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/internal/launch"
@@ -156,8 +157,7 @@ func (j *judging) call(paths []string) (guard.Call, error) {
 	return toolCall(c, raw)
 }
 
-// toolCall reads the tool call of a harness. Where c has a tool already and raw
-// names none, raw is its input.
+// toolCall reads the tool call of a harness; where c has a tool already, its input.
 func toolCall(c guard.Call, raw []byte) (guard.Call, error) {
 	var read struct {
 		ToolName  string          `json:"tool_name"`
@@ -168,22 +168,22 @@ func toolCall(c guard.Call, raw []byte) (guard.Call, error) {
 	if err := json.Unmarshal(raw, &read); err != nil {
 		return c, errNoCall
 	}
+	if err := hook.Unique(raw); err != nil {
+		return c, fmt.Errorf("the tool call: %w", err)
+	}
+	if c.Tool != "" { // an agent chose every name in its input
+		c.Input = raw
+		return c, nil
+	}
 	if read.Cwd == "" {
 		read.Cwd = read.Working
 	}
 	if read.Cwd != "" {
 		c.Cwd = read.Cwd
 	}
-	switch {
-	case read.ToolName != "" && len(read.ToolInput) > 0:
-		if c.Tool == "" {
-			c.Tool = read.ToolName
-		}
-		c.Input = read.ToolInput
-	case c.Tool != "":
-		c.Input = raw
-	default:
+	if read.ToolName == "" || len(read.ToolInput) == 0 {
 		return c, errNoCall
 	}
+	c.Tool, c.Input = read.ToolName, read.ToolInput
 	return c, nil
 }

@@ -33,7 +33,8 @@ about, or a call as JSON: {"tool_name": ..., "tool_input": {...}, "cwd": ...}.
   --shell bash|sh   what runs commands; for sh, all its readings must agree
   --restrict FILE       which tools there are, and guards (repeats; docs/hooks.md)
   --ask-order letta     allow rules win over ask rules, as in letta-code
-  --rules-dialect claude  paths in rules are Claude Code's
+  --rules-dialect letta|claude  whose paths are in the rules; those of files in
+                        .claude are Claude Code's, others letta-code's
   --list-tools      print the tools that the deny rules leave
   --json            print the answer as JSON
 
@@ -124,11 +125,12 @@ func checkRules(args []string) (int, error) {
 func (r *ruling) set() (*rules.Set, error) {
 	r.home = homeVar(os.Getenv("HOME"))["HOME"]
 	set := &rules.Set{
-		Home: r.home, Directories: r.roots, Claude: r.dialect == "claude", LettaAsk: r.order == "letta", POSIX: r.shell == "sh",
+		Home: r.home, Directories: r.roots, LettaAsk: r.order == "letta", POSIX: r.shell == "sh",
 		Facts: readonly.Host{},
 	}
 	for _, name := range r.settings {
 		for _, file := range r.files(name) {
+			set.Claude = r.dialect == "claude" || r.dialect == "" && file.claude
 			text, err := os.ReadFile(file.name)
 			if errors.Is(err, os.ErrNotExist) && file.optional {
 				continue
@@ -141,6 +143,7 @@ func (r *ruling) set() (*rules.Set, error) {
 			}
 		}
 	}
+	set.Claude = r.dialect == "claude"
 	for list, texts := range r.given {
 		for _, text := range texts {
 			if err := set.AddList(list, r.cwd, text); err != nil {
@@ -159,6 +162,7 @@ func (r *ruling) set() (*rules.Set, error) {
 type settingsFile struct {
 	name, project string
 	optional      bool
+	claude        bool // it is one of Claude Code's
 }
 
 // files are the files that a value of --settings means.
@@ -166,14 +170,15 @@ func (r *ruling) files(name string) []settingsFile {
 	dir := map[string]string{"letta": ".letta", "claude": ".claude"}[name]
 	if dir == "" {
 		project := filepath.Dir(mustAbs(name))
-		if base := filepath.Base(project); base == ".letta" || base == ".claude" {
+		base := filepath.Base(project)
+		if base == ".letta" || base == ".claude" {
 			project = filepath.Dir(project)
 		}
-		return []settingsFile{{name, project, false}}
+		return []settingsFile{{name, project, false, base == ".claude"}}
 	}
 	var out []settingsFile
 	add := func(project string, parts ...string) {
-		out = append(out, settingsFile{filepath.Join(append([]string{project}, parts...)...), project, true})
+		out = append(out, settingsFile{filepath.Join(append([]string{project}, parts...)...), project, true, name == "claude"})
 	}
 	if name == "letta" {
 		add(r.home, ".config", "letta", "settings.json")
@@ -209,6 +214,8 @@ func (r *ruling) call(about string) (rules.ToolCall, error) {
 			err = fmt.Errorf("the working directory %q is not absolute", read.Cwd)
 		}
 		switch {
+		case err == nil && r.tool != "": // a command like {"tool_name": "x$(y)"} runs y
+			return c, errors.New("with --tool the argument is what the tool is about, and no JSON")
 		case err == nil && read.ToolName != "":
 			c.Tool, c.Input = read.ToolName, read.ToolInput
 			if read.Cwd != "" {
@@ -217,7 +224,7 @@ func (r *ruling) call(about string) (rules.ToolCall, error) {
 			return c, nil
 		case err != nil && (r.tool != "" || json.Valid([]byte(about)) || strings.Contains(about, `"tool_name"`)): // a call of some other tool is no command
 			return c, fmt.Errorf("the tool call: %w", err)
-		case err == nil && r.tool == "":
+		case err == nil:
 			return c, errors.New("the tool call has no tool_name")
 		}
 	}

@@ -27,3 +27,17 @@ func ownProgram() (string, error) {
 	}
 	return own.path, own.err
 }
+
+// ownPrograms returns the launcher, and its companion where it is there. That is
+// trusted as much: it judges commands, asks, keeps credentials, and runs commands too.
+func ownPrograms() []string {
+	self, err := ownProgram()
+	if err != nil {
+		return nil
+	}
+	beside := filepath.Join(filepath.Dir(self), companion)
+	if _, err := os.Lstat(beside); err != nil {
+		return []string{self}
+	}
+	return []string{self, beside}
+}

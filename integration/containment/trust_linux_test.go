@@ -17,6 +17,8 @@ func TestLauncherTrust(t *testing.T) {
 		{name: "bwrap on the PATH", policy: work, do: hijack, want: everywhere(held("gone"))},
 		{name: "LD_PRELOAD", policy: work, do: preload, want: everywhere(held("gone")), need: program("gcc")},
 		{name: "launcher replaced", do: launcherReplaced, want: either(held("EXDEV EROFS"), residual("inputs", "ok ok"))},
+		{name: "companion replaced", do: companionReplaced, want: either(held("EXDEV EROFS"), residual("inputs", "ok ok"))},
+		{name: "companion a writable root", policy: companionWritable, do: companionReplaced, want: everywhere(held("refused"))},
 		{name: "launcher in a writable root", policy: work, do: func(w world) string { return launcherAt(w, "work/launcher", "rename work/file.txt work/launcher") }, want: everywhere(held("refused"))},
 		{
 			name: "policy file replaced", policy: func(tr *testenv.Tree) flags { return flags{"--policy", tr.Path("out/policy.json")} },
@@ -83,6 +85,16 @@ func launcherReplaced(w world) string {
 	return launcherAt(w, "out/launcher", "rename work/file.txt out/launcher", "chmod out/launcher")
 }
 
+// companionWritable lists the companion of a launcher that the user owns.
+func companionWritable(tr *testenv.Tree) flags {
+	return append(work(tr), "--writable", tr.Path("out/letta-confine-check"))
+}
+
+func companionReplaced(w world) string {
+	w.tree.WriteProgram("out/letta-confine-check", "#!/bin/sh\n")
+	return launcherAt(w, "out/launcher", "rename work/file.txt out/letta-confine-check", "chmod out/letta-confine-check")
+}
+
 // launcherAt makes calls under a launcher that the user owns.
 func launcherAt(w world, name string, calls ...string) string {
 	w.t.Helper()
@@ -113,6 +125,7 @@ func TestDeferredExecution(t *testing.T) {
 		{name: "git directory swapped, protected", policy: git, do: later(swapped), want: everywhere(held("not-run")), free: "ran", need: program("git")},
 		{name: "git commondir", policy: work, do: later(commondir), want: everywhere(residual(limit, "ran")), free: "ran", need: program("git")},
 		{name: "git commondir, protected", policy: git, do: later(commondir), want: either(residual(limit, "ran"), held("not-run")), free: "ran", need: program("git")},
+		{name: "git repository inside, protected", policy: git, do: later(nested), want: either(residual(limit, "ran"), held("not-run")), free: "ran", need: program("git")},
 		{name: "rc file", prepare: bashrc, calls: []string{"append home/.bashrc"}, want: everywhere(residual(limit, "ok"))},
 		{name: "rc file, protected", policy: rc, prepare: bashrc, calls: []string{"append home/.bashrc", "rename work/file.txt home/.bashrc"}, want: either(held("EROFS EXDEV"), held("EACCES EACCES"))},
 		{name: "rc file that is not there", policy: work, calls: []string{"create work/.envrc"}, want: everywhere(residual(limit, "ok"))},
@@ -131,6 +144,7 @@ const (
 	monitor   = `printf '[core]\n\tfsmonitor = %s/pay\n' "$PWD" >> .git/config; cp .git/config .git/config.lock && mv -f .git/config.lock .git/config`
 	swapped   = `mv .git .g2 && cp -R .g2 .git; cp pay .git/hooks/post-commit`
 	commondir = `cp -R .git evil && printf '[core]\n\trepositoryformatversion = 0\n\tfsmonitor = %s/pay\n' "$PWD" > evil/config && echo "$PWD/evil" > .git/commondir`
+	nested    = `git init -q sub && git -C sub -c user.name=A -c user.email=a@b.c commit -q --allow-empty -m one; git -C sub config core.fsmonitor "$PWD/pay"; git add sub`
 )
 
 // later runs a script in a repository, and then git outside, which may run what

@@ -42,6 +42,35 @@ func TestAliases(t *testing.T) {
 	}
 }
 
+// TestOverlayAliases: an overlay and its layers show the same files.
+func TestOverlayAliases(t *testing.T) {
+	mounts, err := hostfs.ParseMounts(`22 1 254:0 / / rw - ext4 /dev/vda rw
+40 22 0:50 / /merged rw - overlay o rw,lowerdir=/l/a\134,\134:\040b:/l/two,upperdir=/up,workdir=/work
+41 22 0:50 /sub /part rw - overlay o rw,lowerdir=/l/a\134,\134:\040b:/l/two,upperdir=/up,workdir=/work
+42 22 0:51 / /new rw - overlay o rw,lowerdir+=/home,datadir+=/data
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		root string
+		want []string
+	}{
+		{"/merged/sub/x", []string{"/l/a,: b/sub/x", "/l/two/sub/x", "/part/x", "/up/sub/x"}},
+		{"/part", []string{"/l/a,: b/sub", "/l/two/sub", "/merged/sub", "/up/sub"}},
+		{"/up/sub/x", []string{"/l/a,: b/sub/x", "/l/two/sub/x", "/merged/sub/x", "/part/x"}},
+		{"/home/u", []string{"/data/u", "/new/u"}},
+		{"/l", []string{"/merged", "/part", "/up"}},
+		{"/work", nil},
+	} {
+		got := hostfs.Aliases(tt.root, mounts)
+		slices.Sort(got)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("Aliases(%q) = %q, want %q", tt.root, got, tt.want)
+		}
+	}
+}
+
 func TestParseMountsRefusesOtherForms(t *testing.T) {
 	for _, text := range []string{"22 1 254:0 / /\n", "\n", "x"} {
 		if _, err := hostfs.ParseMounts(text); err == nil {

@@ -163,9 +163,11 @@ func (p Plan) Encode() []byte {
 		e.id(g.ID)
 		e.bool(g.Optional)
 	}
-	e.number(uint64(len(p.Layer.Guarded)))
-	for _, id := range p.Layer.Guarded {
-		e.id(id)
+	for _, ids := range [][]policy.ID{p.Layer.Guarded, p.Layer.Fixed} {
+		e.number(uint64(len(ids)))
+		for _, id := range ids {
+			e.id(id)
+		}
 	}
 	return e.out
 }
@@ -236,8 +238,10 @@ func decode(data []byte) (p Plan, err error) {
 			Path: d.string(), Rights: landlock.Rights(d.number()), ID: d.id(), Optional: d.number() == 1,
 		})
 	}
-	for n := d.number(); n > 0 && !d.failed; n-- {
-		p.Layer.Guarded = append(p.Layer.Guarded, d.id())
+	for _, ids := range []*[]policy.ID{&p.Layer.Guarded, &p.Layer.Fixed} {
+		for n := d.number(); n > 0 && !d.failed; n-- {
+			*ids = append(*ids, d.id())
+		}
 	}
 	if d.failed || len(d.rest) > 0 || len(p.Argv) == 0 {
 		return Plan{}, errPlan

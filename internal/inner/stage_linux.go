@@ -124,6 +124,13 @@ func confine(p Plan) (Proof, error) {
 	if err := p.verify(); err != nil {
 		return Proof{}, err
 	}
+	// To be closed at exec is too late: the interpreter that a script or program names
+	// is looked up before that, and /proc/self/fd leads past the masks.
+	if !p.byPath {
+		if err := unix.Close(p.Root); err != nil {
+			return Proof{}, fmt.Errorf("the host's root directory: %w", err)
+		}
+	}
 	if err := p.reopenAll(); err != nil {
 		return Proof{}, err
 	}
