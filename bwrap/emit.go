@@ -241,8 +241,7 @@ func (e *emitter) layer(l policy.Layer) {
 		e.check(root.Path, root.ID, Masked)
 		return
 	case l.Access == policy.Read:
-		e.add("--ro-bind", root.Path, root.Path)
-		e.check(root.Path, root.ID, Fixed)
+		e.readOnly(root)
 		return
 	case root.Kind == policy.Device:
 		e.add("--dev-bind", root.Path, root.Path)

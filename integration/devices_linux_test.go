@@ -47,6 +47,65 @@ func TestDevices(t *testing.T) {
 	})
 }
 
+// TestReadonlyDevices: a readonly root that is or holds the harmless devices
+// leaves them to be read and written, as read-only mode does, and keeps the rest.
+func TestReadonlyDevices(t *testing.T) {
+	each(t, func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		devices := []row{
+			{"append", "/dev/null", allowed, ""},
+			{"read", "/dev/urandom", allowed, ""},
+			{"open-both", "/dev/ptmx", allowed, ""},
+		}
+		const planted = "/dev/shm/confine-test"
+		for _, root := range []string{"/dev", "/dev/null", "/dev/urandom", "/dev/ptmx", "/dev/pts"} {
+			rows := devices
+			if root == "/dev" {
+				rows = append(rows, row{"create", planted, readOnly, ""})
+			}
+			for i, got := range b.calls(t, tr, flags{"--read-only", root}, rows...) {
+				if want := rows[i].want.errno(b.backend); got != want {
+					t.Errorf("readonly root %s: %v = %s, want %s", root, rows[i], got, want)
+				}
+			}
+		}
+		if os.Remove(planted) == nil {
+			t.Error("the command made something in the host's /dev/shm")
+		}
+		carved := []row{{call: "append", paths: "/dev/null"}, {call: "append", paths: "/dev/full"}}
+		want := map[string]string{"bwrap": "ok ENOENT", "landlock": "ok EACCES"}[b.backend]
+		if got := strings.Join(b.calls(t, tr, flags{"--deny", "/dev", "--read-only", "/dev/null"}, carved...), " "); got != want {
+			t.Errorf("a device carved out of /dev, and another = %s, want %s", got, want)
+		}
+	})
+}
+
+// TestRootsInProc: a root at or below /proc is kept for every user, also where a
+// user could write about processes of its own.
+func TestRootsInProc(t *testing.T) {
+	each(t, func(t *testing.T, b box) {
+		tr := testenv.NewTree(t, b.user)
+		const own = "/proc/self/oom_score_adj"
+		for _, f := range []flags{{"--read-only", "/proc"}, {"--deny", "/proc/cpuinfo"}, {"--restrict-writes", "--deny", "/proc/cpuinfo"}} {
+			rows := []row{{call: "read", paths: "/proc/self/comm"}}
+			want := "ok"
+			if f[1] == "/proc" {
+				rows = append(rows, row{call: "open-write", paths: own})
+				want += " " + readOnly.errno(b.backend)
+			} else {
+				rows = append(rows, row{call: "read", paths: "/proc/cpuinfo"})
+				want += " " + maskedFile.errno(b.backend)
+			}
+			if got := strings.Join(b.calls(t, tr, f, rows...), " "); got != want {
+				t.Errorf("%q: %v = %s, want %s", f, rows, got, want)
+			}
+		}
+		if res := b.free(t, tr, testenv.Helper(t), "calls", "open-write", own); res.Stdout != "ok\n" {
+			t.Errorf("control: %+v", res)
+		}
+	})
+}
+
 // TestDisks: where something is denied, the disks' own nodes are not to be had,
 // because with them goes every file on them.
 func TestDisks(t *testing.T) {

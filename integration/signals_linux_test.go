@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -55,7 +56,7 @@ func soon(t *testing.T) context.Context {
 
 // TestSignals: a signal to the launcher reaches the command, which may handle it.
 func TestSignals(t *testing.T) {
-	for _, sig := range []syscall.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2} {
+	for _, sig := range []syscall.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM} {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
 			each(t, func(t *testing.T, b box) {
 				tr := testenv.NewTree(t, b.user)
@@ -72,6 +73,33 @@ func TestSignals(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestStoppedCommand: a command that has stopped goes on, and ends, when the
+// launcher is told to, as timeout tells it. So does the launcher itself.
+func TestStoppedCommand(t *testing.T) {
+	each(t, func(t *testing.T, b box) {
+		for _, supervised := range []flags{nil, {"--supervise"}} {
+			tr := testenv.NewTree(t, b.user)
+			script := `trap 'echo caught; exit 42' TERM; echo ready; kill -STOP $$; while :; do sleep 0.02; done`
+			cmd, lines := b.session(t, tr, append(workFlags(tr), supervised...), "sh", "-c", script)
+			pids := family(t, cmd.Process.Pid)
+			eventually(t, "the command has stopped", func() bool {
+				return slices.ContainsFunc(pids, func(pid int) bool {
+					stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+					return strings.Contains(string(stat), ") T ")
+				})
+			})
+			for _, sig := range []syscall.Signal{unix.SIGTERM, unix.SIGSTOP, unix.SIGCONT} {
+				cmd.Process.Signal(sig)
+			}
+			line, _ := lines.ReadString('\n')
+			cmd.Wait()
+			if status := testenv.Status(cmd.ProcessState); line != "caught\n" || status != 42 {
+				t.Errorf("%v: the command said %q and ended with %d, want caught and 42", supervised, line, status)
+			}
+		}
+	})
 }
 
 // TestSignalEndsTheCommand: without a handler the signal does what it does.

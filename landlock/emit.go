@@ -67,7 +67,8 @@ type Grant struct {
 	// ID is set where the path is a root: it must still be that file.
 	ID policy.ID
 
-	// Optional is set where nothing is lost when the path is gone.
+	// Optional is set where nothing is lost when the path is gone. Without an ID
+	// it must then be none of the guarded files.
 	Optional bool
 }
 
@@ -139,16 +140,32 @@ func New(r policy.Resolved, h Host) (Ruleset, error) {
 	if err := e.subtree("/", policy.Dir, e.rights("/"), e.layers); err != nil {
 		return Ruleset{}, err
 	}
-	for _, path := range Devices {
-		if e.r.Decide(path).Access != policy.None {
-			e.grant(Grant{Path: path, Rights: deviceRights, Optional: true}, policy.Device)
-		}
-	}
-	if !h.Privileged && e.r.Decide("/proc").Access != policy.None {
-		e.grant(Grant{Path: "/proc", Rights: ll.AccessFSWriteFile | ll.AccessFSTruncate, Optional: true}, policy.Dir)
-	}
+	e.always()
 	e.report()
 	return e.out, nil
+}
+
+// always grants what every command may write. What lies below such a directory is
+// granted with it, and no rule takes that back: so not where a root there is to be
+// kept. A readonly root does not take a device itself away, but /proc it does.
+func (e *emitter) always() {
+	for _, path := range Devices {
+		var id policy.ID
+		kept := slices.ContainsFunc(e.layers, func(l policy.Layer) bool {
+			if l.Root.Path == path {
+				id = l.Root.ID
+				return l.Access == policy.None
+			}
+			return l.Access != policy.ReadWrite && policy.Holds(path, l.Root.Path)
+		})
+		if !kept && e.r.Decide(path).Access != policy.None {
+			e.grant(Grant{Path: path, Rights: deviceRights, ID: id, Optional: true}, policy.Device)
+		}
+	}
+	kept := slices.ContainsFunc(e.layers, func(l policy.Layer) bool { return policy.Holds("/proc", l.Root.Path) })
+	if !e.h.Privileged && !kept {
+		e.grant(Grant{Path: "/proc", Rights: ll.AccessFSWriteFile | ll.AccessFSTruncate, Optional: true}, policy.Dir)
+	}
 }
 
 func byID(a, b policy.ID) int {

@@ -184,12 +184,10 @@ func (rs Ruleset) identify(fd int, g Grant) error {
 		return err
 	}
 	found := policy.ID{Dev: uint64(st.Dev), Ino: st.Ino}
-	if g.ID != (policy.ID{}) && found != g.ID {
-		return errChanged
-	}
 	_, guarded := slices.BinarySearchFunc(rs.Guarded, found, byID)
 	_, fixed := slices.BinarySearchFunc(rs.Fixed, found, byID)
-	if beside && (guarded || fixed && g.Rights&writeRights != 0) {
+	taken := guarded || fixed && g.Rights&writeRights != 0
+	if named := g.ID != (policy.ID{}); named && found != g.ID || !named && taken {
 		return errChanged
 	}
 	return nil

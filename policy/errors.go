@@ -16,6 +16,7 @@ var (
 	ErrSystemRoot = errors.New("path belongs to the kernel or to the private /dev")
 	ErrSamePath   = errors.New("the same path is a denied root")
 	ErrLink       = errors.New("path goes through a symlink that the command could have planted")
+	ErrProcLink   = errors.New("path goes through a link in /proc, which leads elsewhere for every process")
 	ErrLoop       = errors.New("too many symlinks")
 	ErrNotDir     = errors.New("not a directory")
 	ErrTooLong    = errors.New("path is longer than the kernel takes")

@@ -222,3 +222,21 @@ func TestLinkBelowReplaceableDirectory(t *testing.T) {
 		}
 	}
 }
+
+// A link in /proc leads elsewhere for every process, whoever may replace it.
+func TestLinkInProc(t *testing.T) {
+	for _, path := range []string{"/proc/self", "/proc/mounts", "/etc/mtab"} {
+		for _, l := range []policy.List{policy.Denied, policy.ReadOnly} {
+			tree := sim.NewTree().Dirs("/etc").Link("/etc/mtab", "/proc/self/mounts").
+				Dirs("/proc/7").Files("/proc/7/mounts").Link("/proc/self", "7").Link("/proc/mounts", "self/mounts")
+			tree.CanReplace = func(string) bool { return false }
+			var p policy.Policy
+			if err := p.Add(l, path); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := policy.Resolve(p, tree); !errors.Is(err, policy.ErrProcLink) {
+				t.Errorf("%v %q: Resolve error = %v, want %v", l, path, err, policy.ErrProcLink)
+			}
+		}
+	}
+}

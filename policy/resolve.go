@@ -69,6 +69,8 @@ type Resolved struct {
 //   - where any root is reached through a symlink that the caller's own rights
 //     suffice to replace: a confined run, under this policy or another, could
 //     have re-pointed it;
+//   - where any root is reached through a link in /proc: what /proc/self is to the
+//     launcher, it is not to the command;
 //   - where resolving fails: a loop, a directory that cannot be searched.
 func Resolve(p Policy, fsys FS) (Resolved, error) {
 	n := 0
@@ -226,6 +228,12 @@ func (r Resolved) checkLinks(root *Root, spellings map[string][]string, fsys FS)
 		for _, d := range r.roots {
 			if carve && d.List == Denied && Holds(d.Path, link) {
 				return refuse(link)
+			}
+		}
+		if Holds("/proc", link) {
+			return &RootError{
+				List: root.List, Path: root.Given, Err: ErrProcLink,
+				Fix: "name a file or directory that is the same one for every process",
 			}
 		}
 		if replaceable(link, fsys) {

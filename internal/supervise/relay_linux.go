@@ -84,7 +84,7 @@ func (r *relay) aim(to target) {
 
 func (r *relay) pass(to target, sig syscall.Signal) {
 	switch {
-	case !to.command && sig == unix.SIGWINCH:
+	case !to.command && (sig == unix.SIGWINCH || sig == unix.SIGCONT):
 	case !to.command:
 		r.early.Store(int32(sig))
 		unix.Kill(to.pid, unix.SIGKILL)

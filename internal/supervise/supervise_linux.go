@@ -62,9 +62,11 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// forwarded are the signals that the supervisor passes on.
+// forwarded are the signals that the supervisor passes on. Without SIGCONT a
+// command that has stopped never goes on, nor ends by a SIGTERM; SIGALRM is what
+// timeout -s ALRM sends, and the Go runtime ignores it.
 var forwarded = []os.Signal{
-	unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH,
+	unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH, unix.SIGCONT, unix.SIGALRM,
 }
 
 // Run runs the command to its end and returns the status to exit with. It fails
