@@ -40,6 +40,7 @@ func gitFiles(tr *testenv.Tree) {
 		tr.Write(dir+"/info/attributes", "# none\n")
 		tr.Mkdir(dir + "/objects")
 	}
+	tr.Mkdir("work/.git/branches")
 	tr.Write("work/.git/config", "[extensions]\n\tworktreeConfig = true\n")
 	tr.Write("work/.git/modules/a/b/config", "[core]\n\tworktree = ../../../../b\n")
 	tr.Write("work/.git/modules/a/b/hooks/keep", "# kept\n")
@@ -68,6 +69,8 @@ func TestProtectGit(t *testing.T) {
 				{"create", "work/.git/config.worktree", taken, "made as an empty directory"},
 				{"rename", "work/file.txt work/.git/config.worktree", moveOut, ""},
 				{"rename", "work/.git work/elsewhere", pinned, ""},
+				{"mkdir", "work/.git/remotes", taken, "where a push goes, as git once kept it"},
+				{"create", "work/.git/branches/origin", readOnly, ""},
 
 				{"append", "work/.git/modules/a/b/config", readOnly, "a submodule's"},
 				{"create", "work/.git/modules/a/b/hooks/post-checkout", readOnly, ""},
@@ -90,7 +93,7 @@ func TestProtectGit(t *testing.T) {
 			},
 			after: func(t *testing.T, tr *testenv.Tree) {
 				for _, name := range []string{
-					"work/.git/hooks", "work/.git/config.worktree", "work/.git/modules/a/b/modules/c/config", "work/.git/commondir",
+					"work/.git/hooks", "work/.git/remotes", "work/.git/config.worktree", "work/.git/modules/a/b/modules/c/config", "work/.git/commondir",
 				} {
 					if tr.Exists(name) {
 						t.Errorf("%s is there after the run", name)

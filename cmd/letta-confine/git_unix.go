@@ -16,12 +16,12 @@ import (
 )
 
 // repository is what git executes or obeys in the repository of a working tree:
-// hooks, configuration (which can name programs), attributes, and the files that
-// lead git to these.
+// hooks, configuration (which can name programs), attributes, remotes, and the files
+// that lead git to these.
 type repository struct {
 	// guards are paths that must not change. Some may be missing: where a backend
 	// has to make a mount point that is an empty directory, which git takes for no
-	// hooks, no attributes and, with a warning, no configuration (measured: 2.39).
+	// hooks, no attributes, no remotes and, with a warning, no configuration (measured: 2.39).
 	guards []string
 
 	// trees are the .git files of other working trees. Files that a command may
@@ -64,7 +64,11 @@ func gitGuards(dir string) (repository, error) {
 // add adds a git directory that is not that of a linked working tree.
 func (r *repository) add(dir string) error {
 	config := filepath.Join(dir, "config")
-	r.guards = append(r.guards, filepath.Join(dir, "hooks"), filepath.Join(dir, "info"), config)
+	// A remote that the configuration lacks is one by the name of a file in remotes
+	// or branches: a push there runs the hooks of whatever repository that names.
+	for _, name := range []string{"hooks", "info", "config", "remotes", "branches"} {
+		r.guards = append(r.guards, filepath.Join(dir, name))
+	}
 	text, err := readFile(config, maxGitConfig)
 	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("%q: %w", config, err)
