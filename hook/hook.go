@@ -222,7 +222,8 @@ func unique(d *json.Decoder, event bool) error {
 }
 
 // Escalates reports whether the tool's input asks for more than the harness's
-// sandbox gives. No hook may allow such a call.
+// sandbox gives. No hook may allow such a call. Models also write the arguments out
+// where they ask for nothing, as false or use_default.
 func (e Event) Escalates() bool {
 	var input any
 	return json.Unmarshal(e.Input, &input) != nil || holdsKey(input)
@@ -234,7 +235,9 @@ func holdsKey(v any) bool {
 		for key, value := range v {
 			switch strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key)) {
 			case "sandboxpermissions", "justification", "withescalatedpermissions", "dangerouslydisablesandbox":
-				return true
+				if value != nil && value != false && value != "" && value != "use_default" {
+					return true
+				}
 			}
 			if holdsKey(value) {
 				return true

@@ -230,7 +230,11 @@ func TestEscalates(t *testing.T) {
 		`{"command":"ls"}`: false,
 		`{"command":"ls","sandbox_permissions":"require_escalated"}`: true,
 		`{"command":"ls","justification":"because"}`:                 true,
-		`{"a":[{"Justification":null}]}`:                             true,
+		`{"a":[{"Justification":"because"}]}`:                        true,
+		`{"justification":["because"]}`:                              true,
+		`{"dangerouslyDisableSandbox":"false"}`:                      true, // a harness may take any text for true
+		`{"dangerouslyDisableSandbox":false,"justification":null}`:   false,
+		`{"sandbox_permissions":"use_default","justification":""}`:   false,
 		`{"command":"ls","dangerouslyDisableSandbox":true}`:          true,
 		`{"command":"justification"}`:                                false,
 	} {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/letta-confine/letta-confine/guard"
 	"github.com/letta-confine/letta-confine/policy"
@@ -60,8 +61,12 @@ func (c commandVerdict) judge(input json.RawMessage, commands []string) verdict.
 	return v
 }
 
+// systemShells are those that a call may name, as JSON.
+var systemShells = []string{"null", `"bash"`, `"sh"`, `"/bin/bash"`, `"/bin/sh"`, `"/usr/bin/bash"`, `"/usr/bin/sh"`}
+
 // directory returns where the command will run. An argument that is not known may
-// change what the command does, as an environment or another shell would.
+// change what the command does, as an environment or another shell would: with it a
+// command that is rewritten is none that is confined.
 func (c commandVerdict) directory(input json.RawMessage) (string, error) {
 	var arguments map[string]json.RawMessage
 	if err := json.Unmarshal(input, &arguments); err != nil {
@@ -71,7 +76,13 @@ func (c commandVerdict) directory(input json.RawMessage) (string, error) {
 	for name, value := range arguments {
 		switch name {
 		case "command", "cmd", "description", "timeout", "timeout_ms", "run_in_background", "is_background",
-			"yield_time_ms", "max_output_tokens":
+			"yield_time_ms", "max_output_tokens", "login", "tty":
+		case "sandbox_permissions", "justification", "with_escalated_permissions", "dangerouslyDisableSandbox":
+			// Event.Escalates judges them.
+		case "shell":
+			if !slices.Contains(systemShells, string(value)) {
+				return "", fmt.Errorf("the argument %q of a shell command is none of the system's", name)
+			}
 		case "cwd", "workdir", "working_directory", "dir_path", "directory":
 			var text string
 			if err := json.Unmarshal(value, &text); err != nil || named != "" {

@@ -137,7 +137,7 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 	if r := g.Judge(c); r.Decision != verdict.Allow {
 		opinion.Verdict = &r.Verdict
 	}
-	confined := false
+	confined, unknown := false, error(nil)
 	switch w := h.wrapper(o, here); guard.KindOf(e.Tool) {
 	case guard.Shell:
 		commands, err := w.Commands(e)
@@ -151,10 +151,12 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 		v := commandVerdict{guard: g, root: canonicalOr(absolute(root)), cwd: c.Cwd}.judge(e.Input, commands)
 		opinion.Verdict = &v
 		if h.rewrite != "" && e.CanRewrite() && err == nil && !e.Escalates() {
-			if opinion.Change, err = w.Change(e); err != nil {
-				return opinion, err
+			_, unknown = commandVerdict{cwd: c.Cwd}.directory(e.Input)
+			if confined = unknown == nil; confined || e.CanAsk() { // else a change would be taken for allow
+				if opinion.Change, err = w.Change(e); err != nil {
+					return opinion, err
+				}
 			}
-			confined = true
 		}
 	case guard.Other:
 		if _, err := w.Commands(e); opinion.Verdict == nil && !errors.Is(err, hook.ErrNoCommand) {
@@ -170,7 +172,7 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 	if err := h.object(e, c.Cwd, &opinion); err != nil {
 		return opinion, err
 	}
-	opinion.DenyAsk = h.onAsk == "deny" || !e.Attended && (e.Escalates() || h.onAsk == "" && !confined)
+	opinion.DenyAsk = h.onAsk == "deny" || h.onAsk == "" && unknown != nil || !e.Attended && (e.Escalates() || h.onAsk == "" && !confined)
 	return opinion, nil
 }
 
