@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/letta-confine/letta-confine/policy"
@@ -125,11 +126,11 @@ func (t *collector) path(l leaf) {
 	}
 	isPath, strong := pathKey(l.key)
 	switch {
-	case t.kind == Patcher && !isPath, (t.kind == Patcher || t.kind == Writer) && workdirKey(l.key):
+	case t.kind == Patcher && !isPath, (t.kind == Patcher || t.kind == Writer || t.kind == Mover) && workdirKey(l.key):
 		return // what is written there has names of its own
 	case t.isFilter(l):
 		return
-	case isPath && strong, isPath && isPathText(l.text) && t.kind != Talker, isURI(l.text):
+	case isPath && strong, t.kind == Mover, isPath && isPathText(l.text) && t.kind != Talker, isURI(l.text):
 	case t.kind == Other && isPathText(l.text) && !strings.Contains(l.text, "\n"):
 	default:
 		return
@@ -144,7 +145,7 @@ func (t *collector) path(l leaf) {
 func (t *collector) add(given, text string, recursive bool) {
 	n := target{given: given, access: policy.Read, recursive: recursive}
 	switch {
-	case t.call.Write || t.kind == Writer || t.kind == Patcher:
+	case t.call.Write || t.kind == Writer || t.kind == Mover || t.kind == Patcher:
 		n.access = policy.ReadWrite
 	case t.kind == Other:
 		n.access, n.unknown = policy.ReadWrite, true
@@ -160,7 +161,7 @@ func (t *collector) write(text string) {
 // spellings returns what tools make of a path: some trim it, some expand a home
 // directory, some take a URI. What is expanded is judged beside the literal text.
 func (t *collector) spellings(text string) []string {
-	texts := []string{text, strings.TrimSpace(text)}
+	texts := []string{text, Trimmed(text)}
 	if isURI(text) {
 		texts = append(texts, uriPaths(texts[1])...)
 	}
@@ -205,9 +206,15 @@ func inHome(s string) (rest string, ok bool) {
 
 // isPathText reports whether a text looks like a path whatever it is called.
 func isPathText(s string) bool {
-	s = strings.TrimSpace(s)
+	s = Trimmed(s)
 	_, home := inHome(s)
-	return home || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "./") || s == ".." || strings.HasPrefix(s, "../") || isURI(s)
+	return home || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "./") || s == ".." || strings.HasPrefix(s, "../") || strings.Contains(s, "/../") || isURI(s)
+}
+
+// Trimmed is a text without the blanks around it, among which JavaScript's trim counts
+// a byte order mark.
+func Trimmed(s string) string {
+	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' })
 }
 
 func unique(list []string) []string {

@@ -113,7 +113,7 @@ func Alternatives(pattern string) (all []string, ok bool) {
 
 // isURI reports whether a text is the URI of a file.
 func isURI(s string) bool {
-	s = strings.TrimSpace(s)
+	s = Trimmed(s)
 	return len(s) >= 5 && strings.EqualFold(s[:5], "file:")
 }
 

@@ -59,6 +59,7 @@ func TestWhatCallsName(t *testing.T) {
 		{"read_many_files", `{"include":"[\"secrets/key\"]"}`, "Read(secrets/**)"},
 		{"Read", `{"file_path":"file://` + dir + `/proj/.env?x"}`, "Read(.env)"},
 		{"Read", `{"file_path":"file://` + dir + `/proj/%2eenv#x"}`, "Read(.env)"},
+		{"Read", `{"file_path":"\ufeff.env"}`, "Read(.env)"},
 		{"delete_file", `{"target_file":".env"}`, "Edit(.env)"},
 		{"move_file", `{"source":".env","destination":"x"}`, "Write(.env)"},
 		{"shell", `{"command":["apply_patch","*** Begin Patch\n*** Delete File: .env\n*** End Patch\n"]}`, "Edit(.env)"},

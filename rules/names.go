@@ -109,7 +109,7 @@ func (n *names) isPattern(key string) bool {
 
 // add adds a path, and what a URI stands for.
 func (n *names) add(p string) {
-	p = strings.TrimSpace(p)
+	p = guard.Trimmed(p)
 	if len(p) <= 5 || !strings.EqualFold(p[:5], "file:") {
 		n.put(p)
 		return
