@@ -63,7 +63,7 @@ func (c Call) targets(home string) ([]target, error) {
 	}
 	t := &collector{call: c, kind: KindOf(c.Tool), home: home}
 	for _, l := range leaves {
-		if workdirKey(l.key) {
+		if WorkdirKey(l.key) {
 			t.workdirs = append(t.workdirs, t.spellings(l.text)...)
 		}
 	}
@@ -120,13 +120,13 @@ func (t *collector) isFilter(l leaf) bool {
 // path adds what a leaf names, if it names a path.
 func (t *collector) path(l leaf) {
 	if t.kind == Patcher || t.kind == Other {
-		for _, p := range patched(l.text, t.kind == Other) {
+		for _, p := range Patched(l.text, t.kind == Other) {
 			t.write(p)
 		}
 	}
 	isPath, strong := pathKey(l.key)
 	switch {
-	case t.kind == Patcher && !isPath, (t.kind == Patcher || t.kind == Writer || t.kind == Mover) && workdirKey(l.key):
+	case t.kind == Patcher && !isPath, (t.kind == Patcher || t.kind == Writer || t.kind == Mover) && WorkdirKey(l.key):
 		return // what is written there has names of its own
 	case t.isFilter(l):
 		return

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// patched returns the paths that a patch names: by the directives of apply_patch, and
+// Patched returns the paths that a patch names: by the directives of apply_patch, and
 // by the headers of a unified diff where there are none, or where it is not known which
 // of them the tool reads.
-func patched(text string, either bool) (paths []string) {
+func Patched(text string, either bool) (paths []string) {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	for _, line := range lines {
 		if p := directive(line); p != "" {

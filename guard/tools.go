@@ -83,9 +83,9 @@ func pathKey(key string) (path, strong bool) {
 	return false, false
 }
 
-// workdirKey reports whether an argument of this name is the directory that relative
+// WorkdirKey reports whether an argument of this name is the directory that relative
 // paths are relative to.
-func workdirKey(key string) bool {
+func WorkdirKey(key string) bool {
 	switch fold(key) {
 	case "cwd", "workdir", "workingdir", "workingdirectory":
 		return true

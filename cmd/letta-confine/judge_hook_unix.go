@@ -137,6 +137,10 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 	if r := g.Judge(c); r.Decision != verdict.Allow {
 		opinion.Verdict = &r.Verdict
 	}
+	call := rules.ToolCall{Tool: e.Tool, Cwd: c.Cwd}
+	if err := json.Unmarshal(e.Input, &call.Input); err != nil {
+		return opinion, err
+	}
 	confined, unknown := false, error(nil)
 	switch w := h.wrapper(o, here); guard.KindOf(e.Tool) {
 	case guard.Shell:
@@ -148,10 +152,10 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 		if root == "" {
 			root = here
 		}
-		v := commandVerdict{guard: g, root: canonicalOr(absolute(root)), cwd: c.Cwd}.judge(e.Input, commands)
+		v := commandVerdict{guard: g, root: canonicalOr(absolute(root))}.judge(call, commands)
 		opinion.Verdict = &v
 		if h.rewrite != "" && e.CanRewrite() && err == nil && !e.Escalates() {
-			_, unknown = commandVerdict{cwd: c.Cwd}.directory(e.Input)
+			_, unknown = call.Directory()
 			if confined = unknown == nil; confined || e.CanAsk() { // else a change would be taken for allow
 				if opinion.Change, err = w.Change(e); err != nil {
 					return opinion, err
@@ -163,26 +167,20 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 			opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: guard.Unknown, Reason: "a tool that is not known may run a command"}
 		}
 	}
-	if err := h.rules(e, c.Cwd, here, &opinion); err != nil {
+	if err := h.rules(call, here, &opinion); err != nil {
 		return opinion, err
 	}
 	if v := opinion.Verdict; e.Escalates() && (v == nil || v.Decision == verdict.Allow) {
 		opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: "escalation", Reason: "the call asks to run outside the harness's sandbox"}
 	}
-	if err := h.object(e, c.Cwd, &opinion); err != nil {
-		return opinion, err
-	}
+	h.object(call, &opinion)
 	opinion.DenyAsk = h.onAsk == "deny" || h.onAsk == "" && unknown != nil || !e.Attended && (e.Escalates() || h.onAsk == "" && !confined)
 	return opinion, nil
 }
 
 // object puts the call to the guards of the scopes, after everything else. Where there
 // is no opinion the harness goes on as it does without a hook, and an objection is heard.
-func (h *hooking) object(e hook.Event, cwd string, opinion *hook.Opinion) error {
-	call := rules.ToolCall{Tool: e.Tool, Cwd: cwd}
-	if err := json.Unmarshal(e.Input, &call.Input); err != nil {
-		return err
-	}
+func (h *hooking) object(call rules.ToolCall, opinion *hook.Opinion) {
 	was := verdict.Verdict{Decision: verdict.Allow}
 	if opinion.Verdict != nil {
 		was = *opinion.Verdict
@@ -190,12 +188,11 @@ func (h *hooking) object(e hook.Event, cwd string, opinion *hook.Opinion) error 
 	if v := rules.Guarded(was, call, h.guards()); v.Decision > was.Decision {
 		opinion.Verdict = &v
 	}
-	return nil
 }
 
 // rules adds what permission rules say. A rule that allows a call saves a question
 // about its command, and overrules nothing that the guard says.
-func (h *hooking) rules(e hook.Event, cwd, here string, opinion *hook.Opinion) error {
+func (h *hooking) rules(call rules.ToolCall, here string, opinion *hook.Opinion) error {
 	if len(h.settings) == 0 {
 		return nil
 	}
@@ -204,13 +201,9 @@ func (h *hooking) rules(e hook.Event, cwd, here string, opinion *hook.Opinion) e
 	if err != nil {
 		return err
 	}
-	call := rules.ToolCall{Tool: e.Tool, Cwd: cwd}
-	if err := json.Unmarshal(e.Input, &call.Input); err != nil {
-		return err
-	}
-	isShell := guard.KindOf(e.Tool) == guard.Shell
+	isShell := guard.KindOf(call.Tool) == guard.Shell
 	if isShell { // where it is not known where it runs, what allows it does not count
-		_, err = commandVerdict{cwd: cwd}.directory(e.Input)
+		_, err = call.Directory()
 	}
 	v := rules.Judge(call, set, nil).Verdict
 	switch was := opinion.Verdict; {
