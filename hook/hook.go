@@ -221,6 +221,27 @@ func unique(d *json.Decoder, event bool) error {
 	return err
 }
 
+// Polls reports whether the tool only waits for what a command says that was started
+// before: it types nothing.
+func (e Event) Polls() bool {
+	var input map[string]any
+	if strings.ReplaceAll(strings.ToLower(e.Tool), "_", "") != "writestdin" || json.Unmarshal(e.Input, &input) != nil {
+		return false
+	}
+	for name, value := range input {
+		switch name {
+		case "session_id", "yield_time_ms", "max_output_tokens":
+		case "chars":
+			if value != nil && value != "" {
+				return false
+			}
+		default:
+			return false // may be another name for what is typed
+		}
+	}
+	return true
+}
+
 // Escalates reports whether the tool's input asks for more than the harness's
 // sandbox gives. No hook may allow such a call. Models also write the arguments out
 // where they ask for nothing, as false or use_default.

@@ -142,8 +142,10 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 		return opinion, err
 	}
 	confined, unknown := false, error(nil)
-	switch w := h.wrapper(o, here); guard.KindOf(e.Tool) {
-	case guard.Shell:
+	switch w, kind := h.wrapper(o, here), guard.KindOf(e.Tool); {
+	case e.Polls():
+		// The command was asked about when it was started.
+	case kind == guard.Shell:
 		commands, err := w.Commands(e)
 		if err != nil && !errors.Is(err, hook.ErrNoCommand) {
 			return opinion, err
@@ -162,13 +164,15 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 				}
 			}
 		}
-	case guard.Other:
+	case kind == guard.Other:
 		if _, err := w.Commands(e); opinion.Verdict == nil && !errors.Is(err, hook.ErrNoCommand) {
 			opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: guard.Unknown, Reason: "a tool that is not known may run a command"}
 		}
 	}
-	if err := h.rules(call, here, &opinion); err != nil {
-		return opinion, err
+	if !e.Polls() {
+		if err := h.rules(call, here, &opinion); err != nil {
+			return opinion, err
+		}
 	}
 	if v := opinion.Verdict; e.Escalates() && (v == nil || v.Decision == verdict.Allow) {
 		opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: "escalation", Reason: "the call asks to run outside the harness's sandbox"}
