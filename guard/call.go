@@ -32,10 +32,14 @@ type target struct {
 // leaf is a string of a call's input, under the name of the argument that holds it.
 type leaf struct{ key, text string }
 
-// maxDepth bounds how deep an input may be nested, and maxLeaves how much it holds.
+// maxDepth bounds how deep an input may be nested, maxLeaves how much it holds,
+// maxTargets how many paths that comes to, and maxWorkdirs in how many directories each
+// of them may be: a harness goes on without a hook that takes too long.
 const (
-	maxDepth  = 64
-	maxLeaves = 10000
+	maxDepth    = 64
+	maxLeaves   = 10000
+	maxTargets  = 10000
+	maxWorkdirs = 8
 )
 
 var (
@@ -67,9 +71,15 @@ func (c Call) targets(home string) ([]target, error) {
 			t.workdirs = append(t.workdirs, t.spellings(l.text)...)
 		}
 	}
+	if len(t.workdirs) > maxWorkdirs {
+		return nil, errLarge
+	}
 	for _, l := range leaves {
 		if t.kind != Globber || !globKey(l.key) {
 			t.path(l)
+		}
+		if len(t.found) > maxTargets {
+			return nil, errLarge
 		}
 	}
 	for _, l := range leaves {

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/letta-confine/letta-confine/guard"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/policy"
 	"github.com/letta-confine/letta-confine/profile"
+	"github.com/letta-confine/letta-confine/verdict"
 )
 
 // The guard decides by package policy and reads the host through policy.FS; only
@@ -244,6 +246,26 @@ func TestCrossAgent(t *testing.T) {
 		{"no JSON", "Read", `{"file_path":`, "", nowhere},
 		{"relative working directory", "Read", `{"file_path":"x"}`, "proj", nowhere},
 	})
+}
+
+// What would take longer than a harness waits is denied at once.
+func TestTooMuch(t *testing.T) {
+	h := home(t)
+	g := crossAgent(t, h, nil)
+	many := func(n int) string { return `["x` + strings.Repeat(`","x`, n-1) + `"]` }
+	for _, c := range []struct{ name, tool, input string }{
+		{"patch", "apply_patch", `{"input":"` + strings.Repeat(`*** Add File: a\n`, 200_000) + `"}`},
+		{"diff", "apply_patch", `{"input":"` + strings.Repeat(`diff --git a/x b/x\n`, 200_000) + `"}`},
+		{"patterns", "Glob", `{"path":` + many(200) + `,"pattern":` + many(200) + `}`},
+		{"alternatives", "Glob", `{"pattern":["` + strings.Repeat(`{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}","`, 4000) + `"]}`},
+		{"directories", "Read", `{"cwd":["1","2","3","4","5","6","7","8","9"],"paths":` + many(4000) + `}`},
+	} {
+		start := time.Now()
+		got := g.Judge(guard.Call{Tool: c.tool, Input: []byte(c.input), Cwd: h})
+		if took := time.Since(start); got.Decision != verdict.Deny || got.Code != guard.Unresolvable || took > 5*time.Second {
+			t.Errorf("%s: %v %s after %v, want %s", c.name, got.Decision, got.Code, took, nowhere)
+		}
+	}
 }
 
 // A subagent works on its parent's memory, and a role acts for its agent.

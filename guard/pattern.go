@@ -30,6 +30,9 @@ func (t *collector) glob(pattern string) error {
 				text = strings.TrimSuffix(base, "/") + "/" + start
 			}
 			t.add(pattern, text, true)
+			if len(t.found) > maxTargets {
+				return errLarge
+			}
 		}
 	}
 	return nil

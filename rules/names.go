@@ -29,6 +29,9 @@ func (c ToolCall) paths() []string {
 			return nil
 		}
 	}
+	if len(n.workdirs) > maxWorkdirs {
+		return nil
+	}
 	if len(n.paths) == 0 && (n.tool == "Glob" || n.tool == "Grep" || n.tool == "ListDir") {
 		n.add(".")
 	}
@@ -45,8 +48,12 @@ func (c ToolCall) paths() []string {
 	return n.paths
 }
 
-// maxPaths bounds the paths of one call.
-const maxPaths = 1000
+// maxPaths bounds the paths of one call, and maxWorkdirs the directories that it wants
+// to work in.
+const (
+	maxPaths    = 1000
+	maxWorkdirs = 8
+)
 
 // names gathers the paths of one call.
 type names struct {

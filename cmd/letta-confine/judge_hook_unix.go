@@ -136,6 +136,9 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 	}
 	if r := g.Judge(c); r.Decision != verdict.Allow {
 		opinion.Verdict = &r.Verdict
+		if r.Decision == verdict.Deny {
+			return opinion, nil // whatever else there is to say, and however long that takes
+		}
 	}
 	call := rules.ToolCall{Tool: e.Tool, Cwd: c.Cwd}
 	if err := json.Unmarshal(e.Input, &call.Input); err != nil {
