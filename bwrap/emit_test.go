@@ -134,3 +134,104 @@ func TestWithoutLayer(t *testing.T) {
 		t.Errorf("gaps %v, want %s", plan.Enforcement.Gaps, policy.GapFIFO)
 	}
 }
+
+// TestMissing: what is not there is left out, unless the command could make what the
+// policy keeps from it: then it is made, or where a file is in its place, that file stays.
+func TestMissing(t *testing.T) {
+	base := func() *sim.Tree { return sim.NewTree().Dirs("/w/d", "/dev/shm", "/proc/sys", "/sys").Files("/w/f") }
+	for _, tt := range []struct {
+		name            string
+		p               policy.Policy
+		skipped, create []string
+		pins            []string
+	}{
+		{"a writable root", policy.Policy{BaseWritable: []string{"/w"}, ReadOnly: []string{"/w/d"}, Writable: []string{"/w/d/new"}, RestrictWrites: true}, []string{"/w/d/new"}, nil, []string{"/w"}},
+		{"a writable root below a denied one", policy.Policy{Denied: []string{"/w/new"}, Writable: []string{"/w/new/own"}}, []string{"/w/new/own"}, []string{"/w/new"}, []string{"/w"}},
+		{"a denied root", policy.Policy{Denied: []string{"/w/new"}}, nil, []string{"/w/new"}, []string{"/w"}},
+		{"a readonly root", policy.Policy{ReadOnly: []string{"/w/new"}}, nil, []string{"/w/new"}, []string{"/w"}},
+		{"a denied root that the command cannot make", policy.Policy{Denied: []string{"/w/new"}, RestrictWrites: true}, []string{"/w/new"}, nil, nil},
+		{"a denied root below a file", policy.Policy{Denied: []string{"/w/f/new"}}, []string{"/w/f/new"}, nil, []string{"/w", "/w/f"}},
+		{"the same where nothing can be changed", policy.Policy{Denied: []string{"/w/f/new"}, RestrictWrites: true}, []string{"/w/f/new"}, nil, nil},
+	} {
+		plan, err := bwrap.New(resolve(t, tt.p, base()), bwrap.Host{Layered: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths := func(roots []policy.Root) (list []string) {
+			for _, r := range roots {
+				list = append(list, r.Path)
+			}
+			return list
+		}
+		var pins []string
+		for i, arg := range plan.Args {
+			if arg == "--bind" && strings.HasPrefix(plan.Args[i+1], "/w") {
+				pins = append(pins, plan.Args[i+1])
+			}
+		}
+		if got := paths(plan.Skipped); !slices.Equal(got, tt.skipped) {
+			t.Errorf("%s: skipped %q, want %q", tt.name, got, tt.skipped)
+		}
+		if got := paths(plan.Create); !slices.Equal(got, tt.create) {
+			t.Errorf("%s: creates %q, want %q", tt.name, got, tt.create)
+		}
+		if !slices.Equal(pins, tt.pins) {
+			t.Errorf("%s: binds %q, want %q", tt.name, pins, tt.pins)
+		}
+	}
+}
+
+// TestPrivateMounts: who may, starts from a mount table of its own.
+func TestPrivateMounts(t *testing.T) {
+	r := resolve(t, policy.Policy{RestrictWrites: true}, sim.SmallTree())
+	for _, privileged := range []bool{true, false} {
+		plan, err := bwrap.New(r, bwrap.Host{Layered: true, Privileged: privileged})
+		if err != nil || plan.Private != privileged {
+			t.Errorf("privileged %v: a mount table of its own %v, %v", privileged, plan.Private, err)
+		}
+	}
+}
+
+// TestEnforcement: what a plan does not keep, and what it keeps too well, is named where
+// that is so and nowhere else.
+func TestEnforcement(t *testing.T) {
+	restricted := policy.Policy{RestrictWrites: true}
+	carved := policy.Policy{RestrictWrites: true, Denied: []string{"/w/d"}, ReadOnly: []string{"/w/d/own"}}
+	inside := policy.Policy{RestrictWrites: true, Writable: []string{"/w"}, ReadOnly: []string{"/w/d"}}
+	beside := policy.Policy{RestrictWrites: true, Denied: []string{"/w/d"}, Writable: []string{"/w/o"}, ReadOnly: []string{"/w/d/own"}}
+	for _, tt := range []struct {
+		name string
+		p    policy.Policy
+		h    bwrap.Host
+		want string
+	}{
+		{"a user", restricted, bwrap.Host{Layered: true}, "private-dev devices owners"},
+		{"root", restricted, bwrap.Host{Layered: true, Privileged: true}, "private-dev devices late-mounts"},
+		{"root that writes everything else", policy.Policy{Denied: []string{"/w/d"}}, bwrap.Host{Layered: true, Privileged: true}, "private-dev devices pinned late-mounts deferred"},
+		{"a user who does", policy.Policy{Denied: []string{"/w/d"}}, bwrap.Host{Layered: true}, "private-dev devices pinned owners"},
+		{"a missing root", policy.Policy{Denied: []string{"/w/new"}}, bwrap.Host{Layered: true}, "private-dev devices owners"},
+		{"without supervisor", restricted, bwrap.Host{Layered: true, Unsupervised: true}, "private-dev devices owners unsupervised"},
+		{"isolated", restricted, bwrap.Host{Layered: true, Isolate: true}, "private-dev devices owners processes nested-user-namespaces"},
+		{"without a layer", restricted, bwrap.Host{}, "private-dev devices owners processes nested-user-namespaces fifo"},
+		{"readonly in a writable default, without a layer", policy.Policy{ReadOnly: []string{"/w/d"}}, bwrap.Host{}, "private-dev devices pinned owners processes nested-user-namespaces fifo"},
+		{"readonly in a writable default", policy.Policy{ReadOnly: []string{"/w/d"}}, bwrap.Host{Layered: true}, "private-dev devices pinned owners fifo"},
+		{"readonly in a writable root", inside, bwrap.Host{Layered: true}, "private-dev devices pinned owners fifo"},
+		{"readonly in a denied root", carved, bwrap.Host{Layered: true}, "private-dev devices pinned pinned owners"},
+		{"readonly beside a writable root", beside, bwrap.Host{Layered: true}, "private-dev devices pinned pinned owners"},
+	} {
+		plan, err := bwrap.New(resolve(t, tt.p, sim.NewTree().Dirs("/w/d/own", "/w/o", "/dev/shm", "/proc/sys", "/sys")), tt.h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, o := range plan.Enforcement.OverDenials {
+			got = append(got, o.Name)
+		}
+		for _, g := range plan.Enforcement.Gaps {
+			got = append(got, string(g))
+		}
+		if got = append(got, plan.Enforcement.Limits...); strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -15,7 +15,7 @@ import (
 func resolveTree() *sim.Tree {
 	t := sim.NewTree().
 		Dirs("/h/u/real/sub/deep", "/h/u/other", "/dev/shm", "/proc/sys", "/sys/fs").
-		Files("/h/u/file").
+		Files("/h/u/file", "/h/u/real/f").
 		Add(policy.Device, "/dev/kvm").
 		Add(policy.Other, "/h/u/sock").
 		Link("/h/u/link", "real").
@@ -65,6 +65,7 @@ func TestResolvePath(t *testing.T) {
 		{"trailing slash on a link to a directory", "/h/u/link/", "/h/u/real", policy.Dir, "/h/u/real"},
 		{"trailing slash in a link's text", "/h/u/dirslash", "/h/u/real", policy.Dir, "/h/u/real"},
 		{"trailing slash in the text of a link in the middle", "/h/u/dirslash/sub", "/h/u/real/sub", policy.Dir, "/h/u/real/sub"},
+		{"the same above a file", "/h/u/dirslash/f", "/h/u/real/f", policy.File, "/h/u/real"},
 		{"trailing dot on a directory", "/h/u/real/.", "/h/u/real", policy.Dir, "/h/u/real"},
 		{"trailing slash on a missing name", "/h/u/new/", "/h/u/new", policy.Missing, "/h/u"},
 		{"empty components", "//h///u//real", "/h/u/real", policy.Dir, "/h/u/real"},

@@ -211,3 +211,30 @@ func TestArguments(t *testing.T) {
 		}
 	}
 }
+
+// A rule that allows a command speaks of the workspace, and of the environment and the
+// shell that the harness gives.
+func TestWhereAllowedCommandsRun(t *testing.T) {
+	dir := tree(t)
+	for _, c := range []struct {
+		rule, input string
+		want        verdict.Decision
+	}{
+		{"Bash(make:*)", `{"command":"make all"}`, verdict.Allow},
+		{"Bash(make:*)", `{"command":"make all","workdir":"sub"}`, verdict.Allow},
+		{"Bash(make:*)", `{"command":"make all","workdir":"","env":null}`, verdict.Allow},
+		{"Bash(make:*)", `{"command":"make all","workdir":"/tmp"}`, verdict.Ask},
+		{"Bash(make all)", `{"command":"make all","cwd":".."}`, verdict.Ask},
+		{"Bash(make:*)", `{"command":"make all","directory":"sub/../../link"}`, verdict.Ask},
+		{"Bash(make:*)", `{"command":"make all","workdir":"sub","cwd":"/tmp"}`, verdict.Ask},
+		{"Bash(make:*)", `{"command":"make all","env":{"MAKEFLAGS":"-f/tmp/x"}}`, verdict.Ask},
+		{"Bash(make:*)", `{"command":"make all","shell":"/tmp/sh"}`, verdict.Ask},
+		{"Bash", `{"command":"make all","workdir":"/tmp"}`, verdict.Allow},
+	} {
+		s := set(t, Allow, c.rule)
+		s.Facts = readonly.Host{}
+		if got := Judge(call(t, dir+"/proj", "Bash", c.input), s, nil); got.Decision != c.want {
+			t.Errorf("allow %s: %s is %v (%s), want %v", c.rule, c.input, got.Decision, got.Reason, c.want)
+		}
+	}
+}

@@ -18,7 +18,9 @@ func (c ToolCall) Directory() (dir string, err error) {
 	dir = c.Cwd
 	for _, name := range slices.Sorted(maps.Keys(c.Input)) {
 		text, isText := c.Input[name].(string)
-		isText = isText || c.Input[name] == nil
+		if c.Input[name] == nil {
+			continue
+		}
 		switch name {
 		case "command", "cmd", "description", "timeout", "timeout_ms", "run_in_background", "is_background",
 			"yield_time_ms", "max_output_tokens", "login", "tty", "persistent":

@@ -87,62 +87,62 @@ func (w *walker) unwrap(c *Command) {
 	switch {
 	case slices.Contains(shells, name):
 		w.unwrapShell(c, name)
-		return
 	case name == "eval" || name == "trap":
 		w.unwrapText(c, name)
-		return
 	case (name == "." || name == "source") && len(c.Argv) > 1:
 		c.Hidden = c.Hidden || stream(c.Argv[1])
-		return
-	case name[0] == '-': // of time, which takes -- too, and after a | options with values
-		for i, left := 1, 3; i < len(c.Argv) && left > 0; i++ {
-			if !strings.HasPrefix(c.Argv[i].Text, "-") {
-				w.inner(c, c.Argv[i:], nil)
-				left--
-			}
-		}
-		return
+	case name[0] == '-':
+		w.unwrapTime(c)
 	case assigns(c.Argv[0].Text): // after coproc, where the parser takes it for a command
 		w.inner(c, c.Argv[1:], nil)
-		return
 	case strings.HasPrefix(name, "git-"):
 		w.inner(c, append([]Word{{Text: "git", Known: true}, {Text: name[len("git-"):], Known: true}}, c.Argv[1:]...), nil)
-		return
 	case name == "git":
 		w.unwrapGit(c)
-		return
 	case name == "find" || name == "gfind":
 		w.unwrapFind(c)
-		return
-	}
-	if slices.Contains(runners, name) || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld.so") || strings.HasPrefix(name, "ld-musl") {
+	case slices.Contains(runners, name) || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld.so") || strings.HasPrefix(name, "ld-musl"):
 		w.guess(c)
+	default:
+		w.unwrapOptions(c)
+		if i := slices.IndexFunc(wrappers, func(k wrapper) bool { return k.name == name }); i >= 0 && len(c.Argv) > 1 {
+			w.unwrapWrapper(c, wrappers[i])
+		}
+	}
+}
+
+// unwrapTime finds what the shell's time runs, which the parser takes for the command
+// itself where it has -- too, or options with values after a |.
+func (w *walker) unwrapTime(c *Command) {
+	for i, left := 1, 3; i < len(c.Argv) && left > 0; i++ {
+		if !strings.HasPrefix(c.Argv[i].Text, "-") {
+			w.inner(c, c.Argv[i:], nil)
+			left--
+		}
+	}
+}
+
+// unwrapWrapper finds what a command runs that k describes, and that has words.
+func (w *walker) unwrapWrapper(c *Command, k wrapper) {
+	if k.name == "command" && (c.Argv[1].Text == "-v" || c.Argv[1].Text == "-V") {
 		return
 	}
-	w.unwrapOptions(c)
-	known := slices.IndexFunc(wrappers, func(k wrapper) bool { return k.name == name })
-	if known < 0 || len(c.Argv) == 1 || name == "command" && (c.Argv[1].Text == "-v" || c.Argv[1].Text == "-V") {
-		return
-	}
-	k := wrappers[known]
 	at, plain := k.options(c.Argv)
 	if !plain {
-		for i := range c.Argv[1:] {
+		for i, word := range c.Argv[1:] {
 			w.inner(c, c.Argv[i+1:], nil)
-			if _, text, ok := strings.Cut(strings.TrimPrefix(c.Argv[i+1].Text, "-S"), "="); ok && name == "env" { // --split-string=
-				w.nested(c, text, "sh")
-			} else if name == "env" && strings.Contains(c.Argv[i+1].Text, " ") {
-				w.nested(c, strings.TrimPrefix(c.Argv[i+1].Text, "-S"), "sh")
+			if k.name == "env" {
+				w.splitString(c, word.Text)
 			}
 		}
 		return
 	}
 	c.Wrapper = k.plain
 	var assigns []Assign
-	if name == "env" && at < len(c.Argv) && c.Argv[at].Text == "-" { // as -i
+	if k.name == "env" && at < len(c.Argv) && c.Argv[at].Text == "-" { // as -i
 		at++
 	}
-	for (name == "env" || name == "sudo") && at < len(c.Argv) && strings.Contains(c.Argv[at].Text, "=") {
+	for (k.name == "env" || k.name == "sudo") && at < len(c.Argv) && strings.Contains(c.Argv[at].Text, "=") {
 		n, v, _ := strings.Cut(c.Argv[at].Text, "=")
 		value := Word{Text: v, Known: c.Argv[at].Known}
 		assigns = append(assigns, Assign{n, value})
@@ -154,16 +154,30 @@ func (w *walker) unwrap(c *Command) {
 	}
 	at += k.skip
 	argv := c.Argv[at:]
-	if name == "xargs" {
-		argv = append(argv[:len(argv):len(argv)], Word{Text: "(standard input)", Split: true})
-		for _, by := range replaced(c.Argv[1:at]) {
-			argv = slices.Clone(argv)
-			for i := range argv {
-				argv[i].Known = argv[i].Known && !strings.Contains(argv[i].Text, by)
-			}
-		}
+	if k.name == "xargs" {
+		argv = withInput(argv, replaced(c.Argv[1:at]))
 	}
 	w.inner(c, argv, assigns)
+}
+
+// splitString reads a word that may be what env -S takes.
+func (w *walker) splitString(c *Command, word string) {
+	text := strings.TrimPrefix(word, "-S")
+	if _, value, ok := strings.Cut(text, "="); ok { // --split-string=
+		w.nested(c, value, "sh")
+	} else if strings.Contains(word, " ") {
+		w.nested(c, text, "sh")
+	}
+}
+
+// withInput are the words of a command that xargs runs: those it reads come last, and
+// in the place of each text of by.
+func withInput(argv []Word, by []string) []Word {
+	argv = append(slices.Clone(argv), Word{Text: "(standard input)", Split: true})
+	for i := range argv {
+		argv[i].Known = argv[i].Known && !slices.ContainsFunc(by, func(text string) bool { return strings.Contains(argv[i].Text, text) })
+	}
+	return argv
 }
 
 // guess takes every word for where a command may begin, and for a script.
