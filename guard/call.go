@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/letta-confine/letta-confine/policy"
@@ -31,10 +32,14 @@ type target struct {
 // leaf is a string of a call's input, under the name of the argument that holds it.
 type leaf struct{ key, text string }
 
-// maxDepth bounds how deep an input may be nested, and maxLeaves how much it holds.
+// maxDepth bounds how deep an input may be nested, maxLeaves how much it holds,
+// maxTargets how many paths that comes to, and maxWorkdirs in how many directories each
+// of them may be: a harness goes on without a hook that takes too long.
 const (
-	maxDepth  = 64
-	maxLeaves = 10000
+	maxDepth    = 64
+	maxLeaves   = 10000
+	maxTargets  = 10000
+	maxWorkdirs = 8
 )
 
 var (
@@ -62,13 +67,19 @@ func (c Call) targets(home string) ([]target, error) {
 	}
 	t := &collector{call: c, kind: KindOf(c.Tool), home: home}
 	for _, l := range leaves {
-		if workdirKey(l.key) {
+		if WorkdirKey(l.key) {
 			t.workdirs = append(t.workdirs, t.spellings(l.text)...)
 		}
+	}
+	if len(t.workdirs) > maxWorkdirs {
+		return nil, errLarge
 	}
 	for _, l := range leaves {
 		if t.kind != Globber || !globKey(l.key) {
 			t.path(l)
+		}
+		if len(t.found) > maxTargets {
+			return nil, errLarge
 		}
 	}
 	for _, l := range leaves {
@@ -119,17 +130,17 @@ func (t *collector) isFilter(l leaf) bool {
 // path adds what a leaf names, if it names a path.
 func (t *collector) path(l leaf) {
 	if t.kind == Patcher || t.kind == Other {
-		for _, p := range patched(l.text, t.kind == Other) {
+		for _, p := range Patched(l.text, t.kind == Other) {
 			t.write(p)
 		}
 	}
 	isPath, strong := pathKey(l.key)
 	switch {
-	case t.kind == Patcher && !isPath, (t.kind == Patcher || t.kind == Writer) && workdirKey(l.key):
+	case t.kind == Patcher && !isPath, (t.kind == Patcher || t.kind == Writer || t.kind == Mover) && WorkdirKey(l.key):
 		return // what is written there has names of its own
 	case t.isFilter(l):
 		return
-	case isPath && strong, isPath && isPathText(l.text) && t.kind != Talker, isURI(l.text):
+	case isPath && strong, t.kind == Mover, isPath && isPathText(l.text) && t.kind != Talker, isURI(l.text):
 	case t.kind == Other && isPathText(l.text) && !strings.Contains(l.text, "\n"):
 	default:
 		return
@@ -144,7 +155,7 @@ func (t *collector) path(l leaf) {
 func (t *collector) add(given, text string, recursive bool) {
 	n := target{given: given, access: policy.Read, recursive: recursive}
 	switch {
-	case t.call.Write || t.kind == Writer || t.kind == Patcher:
+	case t.call.Write || t.kind == Writer || t.kind == Mover || t.kind == Patcher:
 		n.access = policy.ReadWrite
 	case t.kind == Other:
 		n.access, n.unknown = policy.ReadWrite, true
@@ -160,7 +171,7 @@ func (t *collector) write(text string) {
 // spellings returns what tools make of a path: some trim it, some expand a home
 // directory, some take a URI. What is expanded is judged beside the literal text.
 func (t *collector) spellings(text string) []string {
-	texts := []string{text, strings.TrimSpace(text)}
+	texts := []string{text, Trimmed(text)}
 	if isURI(text) {
 		texts = append(texts, uriPaths(texts[1])...)
 	}
@@ -205,9 +216,15 @@ func inHome(s string) (rest string, ok bool) {
 
 // isPathText reports whether a text looks like a path whatever it is called.
 func isPathText(s string) bool {
-	s = strings.TrimSpace(s)
+	s = Trimmed(s)
 	_, home := inHome(s)
-	return home || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "./") || s == ".." || strings.HasPrefix(s, "../") || isURI(s)
+	return home || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "./") || s == ".." || strings.HasPrefix(s, "../") || strings.Contains(s, "/../") || isURI(s)
+}
+
+// Trimmed is a text without the blanks around it, among which JavaScript's trim counts
+// a byte order mark.
+func Trimmed(s string) string {
+	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' })
 }
 
 func unique(list []string) []string {

@@ -125,6 +125,9 @@ func (g *Guard) Judge(c Call) Result {
 		r.Verdict = verdict.Verdict{Decision: verdict.Deny, Code: Unresolvable, Reason: err.Error()}
 		return r
 	}
+	if len(targets) == 0 && KindOf(c.Tool) == Patcher {
+		r.Verdict = verdict.Verdict{Decision: verdict.Ask, Code: Unknown, Reason: "the patch names no file in a form that is known"}
+	}
 	for _, t := range targets {
 		j := g.judge(t)
 		r.Verdict = r.Stricter(j.Verdict)

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/letta-confine/letta-confine/guard"
 	"github.com/letta-confine/letta-confine/internal/hostfs"
 	"github.com/letta-confine/letta-confine/policy"
 	"github.com/letta-confine/letta-confine/profile"
+	"github.com/letta-confine/letta-confine/verdict"
 )
 
 // The guard decides by package policy and reads the host through policy.FS; only
@@ -22,7 +24,7 @@ import (
 func TestImports(t *testing.T) {
 	const own = "github.com/letta-confine/letta-confine/"
 	allowed := []string{
-		"bytes", "encoding/json", "errors", "fmt", "io/fs", "net/url", "os", "path", "slices", "strconv", "strings", "unicode/utf8",
+		"bytes", "encoding/json", "errors", "fmt", "io/fs", "net/url", "os", "path", "slices", "strconv", "strings", "unicode", "unicode/utf8",
 		"golang.org/x/sys/unix", own + "internal/hostfs", own + "policy", own + "profile", own + "verdict",
 	}
 	out, err := exec.Command("go", "list", "-f", `{{join .Imports "\n"}}`, ".").Output()
@@ -203,6 +205,13 @@ func TestCrossAgent(t *testing.T) {
 		{"unknown tool, paths", "mcp__fs__read", `{"paths":["dir/x.md"]}`, "", cross},
 		{"unknown tool above the trees", "mcp__fs__tree", `{"path":"{H}/.letta"}`, "", "ask " + guard.Unknown},
 		{"move of what holds the trees", "move_file", `{"source":"{H}/.letta","destination":"/tmp/x"}`, "", cross},
+		{"move of a link's target", "move_file", `{"source":"dir/x.md","destination":"x.md"}`, "", cross},
+		{"move by other names", "rename_file", `{"old_name":"notes.md","new_name":"dir/x.md"}`, "", cross},
+		{"move in the project", "move_file", `{"source":"notes.md","destination":"src/notes.md","overwrite":true}`, "", inside},
+		{"an edit from a text to another", "str_replace", `{"path":"notes.md","from":"dir/x.md","to":"x"}`, "", inside},
+		{"unknown tool, dots within", "mcp__fs__read", `{"p":"src/../../.letta/agents/agent-other/x"}`, "", cross},
+		{"unknown tool, dots in a text", "mcp__chat__send", `{"message":"see src/../../.letta/agents\nand more"}`, "", inside},
+		{"a byte order mark", "Read", `{"file_path":"\ufeff{A}/agent-other/x"}`, "", cross},
 		{"unknown tool, names as keys", "push", `{"files":{"{A}/agent-other/x":"text"}}`, "", cross},
 		{"unknown tool, link", "mcp__fs__read", `{"target":"./dir/x.md"}`, "", cross},
 		{"unknown tool, pattern", "mcp__fs__find", `{"pattern":"{H}/.letta/*/agent-other/*"}`, "", cross},
@@ -224,6 +233,10 @@ func TestCrossAgent(t *testing.T) {
 		{"patch as a diff of git's", "apply_diff", `{"diff":"rename from notes.md\nrename to dir/x.md\n"}`, "", cross},
 		{"patch of either form", "apply_diff", `{"diff":"*** Update File: notes.md\n--- a/x\n+++ {A}/agent-other/x\n"}`, "", cross},
 		{"patch with a quoted name", "apply_diff", `{"diff":"--- a/x\n+++ \"{A}/agent-\\157ther/x\"\n"}`, "", cross},
+		{"patch without text", "apply_diff", `{"diff":"diff --git a/x.md b/dir/x.md\nold mode 100644\nnew mode 100755\n"}`, "", cross},
+		{"patch of what is binary", "apply_patch", `{"patch":"--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\ndiff --git a/dir/x b b/dir/x b\nGIT binary patch\n"}`, "", cross},
+		{"patch with a quoted name of what is binary", "apply_patch", `{"patch":"diff --git \"a/dir/\\157\" \"b/dir/\\157\"\nGIT binary patch\n"}`, "", cross},
+		{"patch that names no file", "apply_patch", `{"input":"*** Begin Patch\n*** Update File {A}/agent-other/x\n"}`, "", "ask " + guard.Unknown},
 		{"patch that takes away a line", "apply_patch", `{"input":"*** Update File: notes.md\n--- ../.letta/agents/agent-other\n"}`, "", inside},
 		{"patch of the project", "apply_patch", `{"input":"*** Begin Patch\n*** Add File: src/a.go\n+{A}/agent-other\n"}`, "", inside},
 		{"patch as content", "Write", `{"file_path":"notes.md","content":"*** Add File: {A}/agent-other/x"}`, "", inside},
@@ -233,6 +246,26 @@ func TestCrossAgent(t *testing.T) {
 		{"no JSON", "Read", `{"file_path":`, "", nowhere},
 		{"relative working directory", "Read", `{"file_path":"x"}`, "proj", nowhere},
 	})
+}
+
+// What would take longer than a harness waits is denied at once.
+func TestTooMuch(t *testing.T) {
+	h := home(t)
+	g := crossAgent(t, h, nil)
+	many := func(n int) string { return `["x` + strings.Repeat(`","x`, n-1) + `"]` }
+	for _, c := range []struct{ name, tool, input string }{
+		{"patch", "apply_patch", `{"input":"` + strings.Repeat(`*** Add File: a\n`, 200_000) + `"}`},
+		{"diff", "apply_patch", `{"input":"` + strings.Repeat(`diff --git a/x b/x\n`, 200_000) + `"}`},
+		{"patterns", "Glob", `{"path":` + many(200) + `,"pattern":` + many(200) + `}`},
+		{"alternatives", "Glob", `{"pattern":["` + strings.Repeat(`{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}","`, 4000) + `"]}`},
+		{"directories", "Read", `{"cwd":["1","2","3","4","5","6","7","8","9"],"paths":` + many(4000) + `}`},
+	} {
+		start := time.Now()
+		got := g.Judge(guard.Call{Tool: c.tool, Input: []byte(c.input), Cwd: h})
+		if took := time.Since(start); got.Decision != verdict.Deny || got.Code != guard.Unresolvable || took > 5*time.Second {
+			t.Errorf("%s: %v %s after %v, want %s", c.name, got.Decision, got.Code, took, nowhere)
+		}
+	}
 }
 
 // A subagent works on its parent's memory, and a role acts for its agent.

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// patched returns the paths that a patch names: by the directives of apply_patch, and
+// Patched returns the paths that a patch names: by the directives of apply_patch, and
 // by the headers of a unified diff where there are none, or where it is not known which
 // of them the tool reads.
-func patched(text string, either bool) (paths []string) {
+func Patched(text string, either bool) (paths []string) {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	for _, line := range lines {
 		if p := directive(line); p != "" {
@@ -38,27 +38,47 @@ func directive(line string) string {
 	return ""
 }
 
-// header returns the path of "+++ b/path" and the like, with and without what git
-// puts before it.
+// header returns the paths of "+++ b/path" and the like.
 func header(line string) []string {
+	if names, ok := strings.CutPrefix(line, "diff --git "); ok { // all that names what is binary, or has no text
+		first, second := gitNames(names)
+		return append(named(first), named(second)...)
+	}
 	for _, prefix := range []string{"+++ ", "--- ", "rename from ", "rename to ", "copy from ", "copy to "} {
-		name, ok := strings.CutPrefix(line, prefix)
-		if !ok {
-			continue
+		if name, ok := strings.CutPrefix(line, prefix); ok {
+			return named(name)
 		}
-		name, _, _ = strings.Cut(name, "\t")
-		name = strings.TrimSpace(name)
-		if plain, err := strconv.Unquote(name); err == nil { // git quotes as C does
-			name = plain
-		}
-		name = strings.Trim(name, `"`)
-		switch {
-		case name == "" || name == "/dev/null":
-			return nil
-		case strings.HasPrefix(name, "a/"), strings.HasPrefix(name, "b/"):
-			return []string{name, name[2:]}
-		}
-		return []string{name}
 	}
 	return nil
+}
+
+// gitNames cuts the two names of a line of git's, which are as long as each other but
+// for renamed files.
+func gitNames(names string) (first, second string) {
+	at := len(names) / 2
+	if quoted, err := strconv.QuotedPrefix(names); err == nil {
+		at = len(quoted)
+	} else if i := strings.Index(names, ` "`); i >= 0 {
+		at = i
+	} else if at == len(names) || names[at] != ' ' {
+		at = max(strings.LastIndexByte(names, ' '), 0)
+	}
+	return names[:at], names[at:]
+}
+
+// named returns a name of a diff, with and without what git puts before it.
+func named(name string) []string {
+	name, _, _ = strings.Cut(name, "\t")
+	name = strings.TrimSpace(name)
+	if plain, err := strconv.Unquote(name); err == nil { // git quotes as C does
+		name = plain
+	}
+	name = strings.Trim(name, `"`)
+	switch {
+	case name == "" || name == "/dev/null":
+		return nil
+	case len(name) > 1 && name[1] == '/' && strings.IndexByte("abciow12", name[0]) >= 0: // diff.mnemonicPrefix
+		return []string{name, name[2:]}
+	}
+	return []string{name}
 }

@@ -30,6 +30,9 @@ func (t *collector) glob(pattern string) error {
 				text = strings.TrimSuffix(base, "/") + "/" + start
 			}
 			t.add(pattern, text, true)
+			if len(t.found) > maxTargets {
+				return errLarge
+			}
 		}
 	}
 	return nil
@@ -113,7 +116,7 @@ func Alternatives(pattern string) (all []string, ok bool) {
 
 // isURI reports whether a text is the URI of a file.
 func isURI(s string) bool {
-	s = strings.TrimSpace(s)
+	s = Trimmed(s)
 	return len(s) >= 5 && strings.EqualFold(s[:5], "file:")
 }
 

@@ -10,6 +10,7 @@ const (
 	Other    Kind = iota // not known
 	Reader               // reads the files that it names
 	Writer               // writes them
+	Mover                // moves or copies them: whatever it is given is a path
 	Patcher              // writes the files that the directives of a patch name
 	Talker               // is about no file: what it says may begin like a path
 	Lister               // reads all below a directory
@@ -25,8 +26,10 @@ func KindOf(tool string) Kind {
 		return Reader
 	case "write", "writefile", "edit", "editfile", "multiedit", "notebookedit", "replace", "create", "createfile",
 		"delete", "deletefile", "strreplace", "searchreplace", "editnotebook", "strreplacebasededittool", "strreplaceeditor",
-		"memory", "movefile", "renamefile", "copyfile", "createdirectory":
+		"memory", "createdirectory":
 		return Writer
+	case "movefile", "renamefile", "copyfile":
+		return Mover
 	case "applypatch", "memoryapplypatch":
 		return Patcher
 	case "todowrite", "todoread", "writetodos", "updateplan", "enterplanmode", "exitplanmode", "task", "agent", "taskcreate", "taskget",
@@ -80,9 +83,9 @@ func pathKey(key string) (path, strong bool) {
 	return false, false
 }
 
-// workdirKey reports whether an argument of this name is the directory that relative
+// WorkdirKey reports whether an argument of this name is the directory that relative
 // paths are relative to.
-func workdirKey(key string) bool {
+func WorkdirKey(key string) bool {
 	switch fold(key) {
 	case "cwd", "workdir", "workingdir", "workingdirectory":
 		return true

@@ -221,8 +221,30 @@ func unique(d *json.Decoder, event bool) error {
 	return err
 }
 
+// Polls reports whether the tool only waits for what a command says that was started
+// before: it types nothing.
+func (e Event) Polls() bool {
+	var input map[string]any
+	if strings.ReplaceAll(strings.ToLower(e.Tool), "_", "") != "writestdin" || json.Unmarshal(e.Input, &input) != nil {
+		return false
+	}
+	for name, value := range input {
+		switch name {
+		case "session_id", "yield_time_ms", "max_output_tokens":
+		case "chars":
+			if value != nil && value != "" {
+				return false
+			}
+		default:
+			return false // may be another name for what is typed
+		}
+	}
+	return true
+}
+
 // Escalates reports whether the tool's input asks for more than the harness's
-// sandbox gives. No hook may allow such a call.
+// sandbox gives. No hook may allow such a call. Models also write the arguments out
+// where they ask for nothing, as false or use_default.
 func (e Event) Escalates() bool {
 	var input any
 	return json.Unmarshal(e.Input, &input) != nil || holdsKey(input)
@@ -234,7 +256,9 @@ func holdsKey(v any) bool {
 		for key, value := range v {
 			switch strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key)) {
 			case "sandboxpermissions", "justification", "withescalatedpermissions", "dangerouslydisablesandbox":
-				return true
+				if value != nil && value != false && value != "" && value != "use_default" {
+					return true
+				}
 			}
 			if holdsKey(value) {
 				return true

@@ -225,12 +225,38 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestPolls(t *testing.T) {
+	for _, c := range []struct {
+		tool, input string
+		want        bool
+	}{
+		{"write_stdin", `{"session_id":1,"chars":"","yield_time_ms":1000}`, true},
+		{"WriteStdin", `{"session_id":1}`, true},
+		{"write_stdin", `{"session_id":1,"chars":"rm x\n"}`, false},
+		{"write_stdin", `{"session_id":1,"Chars":"rm x\n"}`, false},
+		{"write_stdin", `{"session_id":1,"chars":"","CHARS":"rm x\n"}`, false},
+		{"write_stdin", `{"session_id":1,"chars":"rm x\n","Chars":""}`, false},
+		{"write_stdin", `{"session_id":1,"chars":["rm x"]}`, false},
+		{"write_stdin", `{"session_id":1,"input":"rm x"}`, false},
+		{"write_stdin", `{"command":"rm x"}`, false},
+		{"exec_command", `{"session_id":1}`, false},
+	} {
+		if got := (hook.Event{Tool: c.tool, Input: []byte(c.input)}).Polls(); got != c.want {
+			t.Errorf("%s %s polls: %v, want %v", c.tool, c.input, got, c.want)
+		}
+	}
+}
+
 func TestEscalates(t *testing.T) {
 	for input, want := range map[string]bool{
 		`{"command":"ls"}`: false,
 		`{"command":"ls","sandbox_permissions":"require_escalated"}`: true,
 		`{"command":"ls","justification":"because"}`:                 true,
-		`{"a":[{"Justification":null}]}`:                             true,
+		`{"a":[{"Justification":"because"}]}`:                        true,
+		`{"justification":["because"]}`:                              true,
+		`{"dangerouslyDisableSandbox":"false"}`:                      true, // a harness may take any text for true
+		`{"dangerouslyDisableSandbox":false,"justification":null}`:   false,
+		`{"sandbox_permissions":"use_default","justification":""}`:   false,
 		`{"command":"ls","dangerouslyDisableSandbox":true}`:          true,
 		`{"command":"justification"}`:                                false,
 	} {

@@ -69,17 +69,18 @@ func (s *subject) allowedShell() (verdict.Verdict, bool) {
 		return verdict.Verdict{}, false
 	}
 	var used *Rule
+	strange := s.odd != nil || s.dir != s.call.Cwd && !s.inside(s.dir, s.call.Cwd) // as cd to there would be
 	for _, r := range s.Rules[Allow] {
 		switch tool := canonical(r.Tool); {
 		case r.Bare && (r.Tool == "*" || tool == "Bash" || r.Tool == s.call.Tool):
 			return allow("allow-rule", "the allow rule "+r.Text+" is met", r.Text)
 		case tool == "Bash" && !r.Bare && len(r.shell.commands) == 0 && r.shell.prefix:
 			return allow("allow-rule", "the allow rule "+r.Text+" is met", r.Text)
-		case tool == "Bash" && !r.Bare && len(s.script.Doubts) == 0 && s.ordinary() && r.shell.allowsAll(s.script):
+		case tool == "Bash" && !r.Bare && !strange && len(s.script.Doubts) == 0 && r.shell.allowsAll(s.script):
 			return allow("allow-rule", "the allow rule "+r.Text+" is met", r.Text)
 		}
 	}
-	if len(s.script.Doubts) > 0 || len(s.script.Commands) == 0 || !s.ordinary() {
+	if strange || len(s.script.Doubts) > 0 || len(s.script.Commands) == 0 {
 		return verdict.Verdict{}, false
 	}
 	judge := s.reader(s.call).Start()
@@ -96,19 +97,6 @@ func (s *subject) allowedShell() (verdict.Verdict, bool) {
 		return verdict.Verdict{}, false // it only reads
 	}
 	return allow("allow-rule", "every command meets an allow rule, as "+used.Text+", or only reads", used.Text)
-}
-
-// ordinary reports whether a shell call runs its text in the workspace, and as it
-// stands: in another directory, with another environment or in another shell the
-// command that a rule allows is another one.
-func (s *subject) ordinary() bool {
-	for _, key := range []string{"env", "environment", "shell"} {
-		if value, ok := s.call.Input[key]; ok && value != nil && value != "" {
-			return false
-		}
-	}
-	dir := s.call.dir()
-	return dir == s.call.Cwd || s.inside(dir, s.call.Cwd)
 }
 
 // allowsCommand reports whether a command only reads or meets an allow rule, and
@@ -206,7 +194,7 @@ func (s *subject) automatic() (verdict.Verdict, bool) {
 	}
 	switch {
 	case s.isShell:
-		if s.err != nil {
+		if s.err != nil || s.odd != nil {
 			return verdict.Verdict{}, false
 		}
 		v := readonly.Whole(s.script, s.statements)

@@ -59,10 +59,16 @@ func TestWhatCallsName(t *testing.T) {
 		{"read_many_files", `{"include":"[\"secrets/key\"]"}`, "Read(secrets/**)"},
 		{"Read", `{"file_path":"file://` + dir + `/proj/.env?x"}`, "Read(.env)"},
 		{"Read", `{"file_path":"file://` + dir + `/proj/%2eenv#x"}`, "Read(.env)"},
+		{"Read", `{"file_path":"\ufeff.env"}`, "Read(.env)"},
 		{"delete_file", `{"target_file":".env"}`, "Edit(.env)"},
 		{"move_file", `{"source":".env","destination":"x"}`, "Write(.env)"},
 		{"shell", `{"command":["apply_patch","*** Begin Patch\n*** Delete File: .env\n*** End Patch\n"]}`, "Edit(.env)"},
 		{"shell", `{"command":["bash","-lc","cd sub && apply_patch <<E\n*** Begin Patch\n*** Update File: ../.env\n+$x\n*** End Patch\nE\n"]}`, "Edit(.env)"},
+		{"Read", `{"cwd":"sub","file_path":"../.env"}`, "Read(.env)"},
+		{"Grep", `{"pattern":"k","workdir":"` + dir + `/proj/secrets"}`, "Read(secrets/**)"},
+		{"apply_patch", `{"workdir":"sub","input":"*** Begin Patch\n*** Update File: ../.env\n"}`, "Edit(.env)"},
+		{"apply_patch", `{"input":"*** Begin Patch\n*** Update File: a\n*** Rename to: .env\n"}`, "Edit(.env)"},
+		{"apply_patch", `{"patch":"diff --git a/.env b/.env\nGIT binary patch\n"}`, "Edit(.env)"},
 		{"mcp__git__push", `{}`, "mcp__git"},
 		{"google_web_search", `{"query":"x"}`, "WebSearch"},
 		{"fetch_webpage", `{"url":"https://x.org"}`, "WebFetch"},
@@ -85,6 +91,15 @@ func TestWhatCallsName(t *testing.T) {
 		{"Grep", `{"pattern":"x","target_directory":"/etc"}`, verdict.Ask},
 		{"read_many_files", `{"include":["{..,x}/*"]}`, verdict.Ask},
 		{"Read", `{"path":"a","target":"/etc/passwd"}`, verdict.Ask},
+		{"Grep", `{"pattern":"x","cwd":"/etc"}`, verdict.Ask},
+		{"Glob", `{"pattern":"*","working_directory":"/etc"}`, verdict.Ask},
+		{"LS", `{"cwd":".."}`, verdict.Ask},
+		{"Read", `{"file_path":"passwd","cwd":"/etc"}`, verdict.Ask},
+		{"Read", `{"file_path":"a","cwd":"sub"}`, verdict.Allow},
+		{"Bash", `{"command":"ls","shell":"./evil"}`, verdict.Ask},
+		{"Bash", `{"command":"ls","env":{"PATH":"."}}`, verdict.Ask},
+		{"Bash", `{"command":"ls","Command":"rm x"}`, verdict.Ask},
+		{"Bash", `{"command":"ls","workdir":"sub","shell":"/bin/sh","login":true,"tty":false}`, verdict.Allow},
 		{"Glob", `{"pattern":"**/*.{ts,tsx}"}`, verdict.Allow},
 		{"Glob", `{"pattern":"app/(site)/[lang]/*.tsx"}`, verdict.Allow},
 		{"Grep", `{"pattern":"../x","glob":"!.env","path":"sub"}`, verdict.Allow},
@@ -94,6 +109,33 @@ func TestWhatCallsName(t *testing.T) {
 		s := &Set{Home: home, Facts: readonly.Host{}}
 		if got := Judge(call(t, dir+"/proj", c.tool, c.input), s, nil); got.Decision != c.want {
 			t.Errorf("%s %s is %v (%s), want %v", c.tool, c.input, got.Decision, got.Reason, c.want)
+		}
+	}
+}
+
+// An allow rule is about the command and the path that it is met by, in the session's
+// directory, and not about what else a call says.
+func TestWhatAllowRulesLeaveOut(t *testing.T) {
+	dir := tree(t)
+	for _, c := range []struct {
+		rule, tool, input string
+		want              verdict.Decision
+	}{
+		{"Bash(make:*)", "Bash", `{"command":"make","workdir":"/etc"}`, verdict.Ask},
+		{"Bash(make:*)", "Bash", `{"command":"make","cwd":"sub","workdir":"secrets"}`, verdict.Ask},
+		{"Bash(make:*)", "exec_command", `{"cmd":"make","shell":"./evil"}`, verdict.Ask},
+		{"Bash(make && ls)", "Bash", `{"command":"make && ls","env":{"PATH":"."}}`, verdict.Ask},
+		{"Bash(make:*)", "shell", `{"command":["bash","-lc","make"],"workdir":"sub","timeout_ms":1}`, verdict.Allow},
+		{"Bash(make:*)", "exec_command", `{"cmd":"make","shell":null,"workdir":"` + dir + `/proj","sandbox_permissions":"use_default"}`, verdict.Allow},
+		{"Bash", "Bash", `{"command":"make","workdir":"/etc"}`, verdict.Allow},
+		{"Edit(sub/**)", "Write", `{"file_path":"sub/a","cwd":"/etc"}`, verdict.Ask},
+		{"Edit(sub/**)", "apply_patch", `{"input":"*** Update File: sub/a\n*** Rename to: b\n"}`, verdict.Ask},
+		{"Edit(sub/**)", "apply_patch", `{"path":"sub/a","patch":"--- sub/a\n+++ b\n"}`, verdict.Ask},
+		{"Edit(sub/**)", "apply_patch", `{"input":"*** Update File: sub/a\n","workdir":"` + dir + `/proj"}`, verdict.Allow},
+	} {
+		s := set(t, Allow, c.rule)
+		if got := Judge(call(t, dir+"/proj", c.tool, c.input), s, nil); got.Decision != c.want {
+			t.Errorf("allow %s: %s %s is %v (%s), want %v", c.rule, c.tool, c.input, got.Decision, got.Reason, c.want)
 		}
 	}
 }

@@ -22,6 +22,8 @@ type subject struct {
 	script     *shell.Script
 	err        error // the text could not be read
 	statements []readonly.Statement
+	dir        string // where the command runs
+	odd        error  // an argument that may change what the command does
 	paths      []string
 	reach      []place // of each statement, once it is asked for
 	tooMuch    bool    // a pattern could not be followed
@@ -80,6 +82,7 @@ func (s *Set) about(call ToolCall) *subject {
 	sub := &subject{Set: s, call: call, tool: canonical(call.Tool)}
 	if sub.text, sub.isShell = call.command(); sub.isShell {
 		sub.tool = "Bash" // Monitor with a command is one
+		sub.dir, sub.odd = call.Directory()
 		vars := map[string]string{}
 		if s.Home != "" {
 			vars["HOME"] = s.Home
@@ -98,12 +101,13 @@ func (s *Set) about(call ToolCall) *subject {
 // allow rule lets be read.
 func (s *Set) reader(call ToolCall) *readonly.Judge {
 	cwd := call.Cwd
+	dir, _ := call.Directory()
 	mayRead := func(name string) bool {
 		return slices.ContainsFunc(s.Rules[Allow], func(r Rule) bool {
 			return canonical(r.Tool) == "Read" && !r.Bare && s.matchPath(r, name, cwd, false)
 		})
 	}
-	return &readonly.Judge{Cwd: call.dir(), Home: s.Home, Roots: s.roots(cwd), MayRead: mayRead, Facts: s.Facts}
+	return &readonly.Judge{Cwd: dir, Home: s.Home, Roots: s.roots(cwd), MayRead: mayRead, Facts: s.Facts}
 }
 
 func (s *subject) judge() verdict.Verdict {
@@ -137,6 +141,8 @@ func (s *subject) judge() verdict.Verdict {
 	switch {
 	case s.err != nil:
 		return verdict.Verdict{Code: "refused", Reason: s.err.Error()}
+	case s.odd != nil:
+		return verdict.Verdict{Code: "unknown-argument", Reason: s.odd.Error()}
 	case s.isShell:
 		v := readonly.Whole(s.script, s.statements)
 		if v.Decision == verdict.Allow { // strict mode

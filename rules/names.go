@@ -29,27 +29,46 @@ func (c ToolCall) paths() []string {
 			return nil
 		}
 	}
-	if len(n.paths) > maxPaths {
+	if len(n.workdirs) > maxWorkdirs {
 		return nil
 	}
 	if len(n.paths) == 0 && (n.tool == "Glob" || n.tool == "Grep" || n.tool == "ListDir") {
 		n.add(".")
 	}
+	for _, p := range slices.Clone(n.paths) {
+		for _, dir := range n.workdirs {
+			if !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, "~") && !strings.HasPrefix(p, "$") {
+				n.put(dir + "/" + p)
+			}
+		}
+	}
+	if len(n.paths) > maxPaths {
+		return nil
+	}
 	return n.paths
 }
 
-// maxPaths bounds the paths of one call.
-const maxPaths = 1000
+// maxPaths bounds the paths of one call, and maxWorkdirs the directories that it wants
+// to work in.
+const (
+	maxPaths    = 1000
+	maxWorkdirs = 8
+)
 
 // names gathers the paths of one call.
 type names struct {
 	tool     string
 	paths    []string
 	patterns []string // of paths
+	workdirs []string // directories that the call itself wants to work in
 }
 
 // value takes one text of a call's input.
 func (n *names) value(key, value string) {
+	if guard.WorkdirKey(key) && value != "" {
+		n.workdirs = append(n.workdirs, value)
+		return
+	}
 	isPattern, isPath := n.isPattern(folded(key)), isPathName(folded(key))
 	var list any // some models write a list as a text
 	if text := strings.TrimSpace(value); (isPattern || isPath) && strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &list) == nil {
@@ -62,25 +81,10 @@ func (n *names) value(key, value string) {
 		n.add(value)
 	}
 	if n.tool == "apply_patch" || !reads(n.tool) && n.tool != "Write" && n.tool != "Edit" {
-		for _, p := range patched(value) {
+		for _, p := range guard.Patched(value, false) {
 			n.add(p)
 		}
 	}
-}
-
-// patched are the paths that the directives of a patch name.
-func patched(text string) (paths []string) {
-	for line := range strings.Lines(text) {
-		what, p, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if !strings.HasPrefix(what, "***") {
-			continue
-		}
-		switch strings.ToLower(strings.Join(strings.Fields(strings.TrimPrefix(what, "***")), " ")) {
-		case "add file", "update file", "delete file", "move to":
-			paths = append(paths, strings.TrimSpace(p))
-		}
-	}
-	return paths
 }
 
 // isPathName reports whether an argument is a path, by its folded name at any harness.
@@ -109,7 +113,7 @@ func (n *names) isPattern(key string) bool {
 
 // add adds a path, and what a URI stands for.
 func (n *names) add(p string) {
-	p = strings.TrimSpace(p)
+	p = guard.Trimmed(p)
 	if len(p) <= 5 || !strings.EqualFold(p[:5], "file:") {
 		n.put(p)
 		return

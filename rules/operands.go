@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/letta-confine/letta-confine/guard"
 	"github.com/letta-confine/letta-confine/shell"
 )
 
@@ -52,7 +53,7 @@ func operandsOf(c shell.Command, glob func(string) []string) []string {
 			texts = append(texts, r.Target)
 		}
 		for _, w := range texts {
-			out = append(out, patched(w.Text)...)
+			out = append(out, guard.Patched(w.Text, false)...)
 		}
 	}
 	if len(c.Argv) > 0 && (c.Argv[0].Text == "echo" || c.Argv[0].Text == "printf") {

@@ -95,25 +95,6 @@ func (c ToolCall) command() (text string, ok bool) {
 	return "", false
 }
 
-// dir is where a command runs: the call may name another directory than the
-// session's. Of two, one is none that is known.
-func (c ToolCall) dir() string {
-	dir := c.Cwd
-	for _, key := range []string{"cwd", "workdir", "working_directory", "dir_path", "directory"} {
-		name, _ := c.Input[key].(string)
-		switch {
-		case name == "" || name == dir:
-			continue
-		case dir != c.Cwd:
-			return "/nowhere"
-		case !strings.HasPrefix(name, "/"):
-			name = c.Cwd + "/" + name
-		}
-		dir = name
-	}
-	return dir
-}
-
 // Argument is the input of a call to a tool that is about one thing: a command, a
 // patch, a path.
 func Argument(tool, about string) map[string]any {

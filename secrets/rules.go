@@ -59,7 +59,7 @@ var builtin = [...]struct {
 	{"github-fine-grained", prefix, verdict.Deny, `\bgithub_pat_([A-Za-z0-9_]{22,})`, "github_pat_"},
 	{"gitlab-token", prefix, verdict.Deny, `\bgl(?:pat|ptt|dt|rt|cbt|soat)-([A-Za-z0-9_-]{20,})`, "glpat-|glptt-|gldt-|glrt-|glcbt-|glsoat-"},
 	{"aws-access-key-id", prefix, verdict.Ask, `\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b`, "akia|asia|abia|acca"},
-	{"aws-secret-assignment", assignment, verdict.Ask, `(?i)aws_?secret_?access_?key['"]?\s*[:=]\s*['"]?([A-Za-z0-9/+=]{40})\b`, "access_key|accesskey"},
+	{"aws-secret-assignment", assignment, verdict.Ask, `(?i)(?:aws_?)?secret_?access_?key['"]?\s*[:=]\s*['"]?([A-Za-z0-9/+=]{40})\b`, "access_key|accesskey"},
 	{"google-api-key", prefix, verdict.Deny, `\bAIza([0-9A-Za-z_-]{35})`, "aiza"},
 	{"google-oauth-token", prefix, verdict.Deny, `\bya29\.([0-9A-Za-z_-]{20,})`, "ya29."},
 	{"slack-token", prefix, verdict.Deny, `\bxox[abeoprs]-([0-9A-Za-z-]{10,})`, "xox"},
@@ -75,7 +75,7 @@ var builtin = [...]struct {
 	{"telegram-bot-token", shape, verdict.Deny, `\b\d{8,10}:AA([A-Za-z0-9_-]{33})\b`, ":aa"},
 	{"age-secret-key", prefix, verdict.Deny, `\bAGE-SECRET-KEY-1([QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58})\b`, "age-secret-key-1"},
 	{"jwt", shape, verdict.Ask, `\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`, "eyj"},
-	{"url-password", shape, verdict.Deny, `\b[a-z][a-z0-9+.-]{1,20}://[^/\s:@'"]{1,64}:([^/\s:@'"]{3,128})@`, "@"},
+	{"url-password", shape, verdict.Deny, `\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^/\s:@'"]{0,64}:([^/\s:@'"]{3,128})@`, "@"},
 	{"http-auth-header", shape, verdict.Deny, `(?i)\bauthorization['"]?\s*[:=]\s*['"]?(?:basic|bearer)\s+([A-Za-z0-9+/._=-]{16,})`, "authorization"},
 	{"generic-assignment", assignment, verdict.Ask, `(?i)\b[a-z0-9_.-]*(?:api[_-]?key|secret|token|passw(?:or)?d|private[_-]?key)['"]?\s*[:=]\s*['"]?([A-Za-z0-9_+/.=-]{16,})`, "key|secret|token|passwd|password"},
 }

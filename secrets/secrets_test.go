@@ -144,6 +144,7 @@ func TestPasses(t *testing.T) {
 	for _, text := range []string{
 		"", "sk-" + x, "sk-proj-" + x, "sk-ant-api03-" + x, "ghp_" + x, "https://user:$PASSWORD@host/", "https://user:${db_pass}@host/",
 		"https://user:<password>@host", "https://user:***@host", "https://user:xxx@host", "https://user:password@host",
+		"Authorization: Bearer YOUR_API_KEY_HERE", "https://user:your-password@host", "https://host:8080/:a@b", "at 10:30 c://:x",
 		"Authorization: Bearer $TOKEN", "Authorization: Bearer ${TOKEN}", "Authorization: Bearer <your token here>",
 		"api_key = <your-api-key-goes-here>", "api_key: ${SOME_API_KEY_VARIABLE}", "token: getTokenFromEnvironment()",
 		"secret = your-secret-goes-here-1234", "password: aaaaaaaaaaaaaaaaaaaa1", "a key, a secret and a token walk into a bar",
@@ -163,6 +164,7 @@ func TestStillFound(t *testing.T) {
 	for _, text := range []string{
 		"<" + key + ">", "${" + key + "}", "$" + key, "sk-" + strings.Repeat("x", 20) + " " + key, "sk-" + strings.Repeat("x", 20) + "a1B2",
 		utf16, "https://user:$PASS" + "word!9@host", "https://u:${x}y" + "z@h", strings.Repeat("x", 100_000) + key, "a\r\n" + key,
+		"redis://:S3cr3t" + "Pass@h:6379", "HTTPS://u:S3cr3t" + "Pass@h", "https://u:mail." + "example@h",
 	} {
 		if found := New().Scan("", []byte(text)); strictest(found) != verdict.Deny {
 			t.Errorf("%q gives %+v", text, found)
@@ -173,6 +175,9 @@ func TestStillFound(t *testing.T) {
 	}
 	if found := New().Scan("", []byte("api_key:\n  \"a8f5f167f44f4964e6c998dee827110c\"")); strictest(found) != verdict.Ask {
 		t.Errorf("a value below its name gives %+v", found)
+	}
+	if found := New().Scan("", []byte(`"SecretAccessKey": "`+strings.Repeat("a1/B2", 8)+`"`)); strictest(found) != verdict.Ask {
+		t.Errorf("what aws prints of a new key gives %+v", found)
 	}
 }
 

@@ -3,12 +3,9 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"path/filepath"
-
 	"github.com/letta-confine/letta-confine/guard"
 	"github.com/letta-confine/letta-confine/policy"
+	"github.com/letta-confine/letta-confine/rules"
 	"github.com/letta-confine/letta-confine/shell"
 	"github.com/letta-confine/letta-confine/shell/readonly"
 	"github.com/letta-confine/letta-confine/verdict"
@@ -19,17 +16,16 @@ import (
 type commandVerdict struct {
 	guard *guard.Guard
 	root  string // canonical
-	cwd   string // of the call, unless its input names another
 }
 
-func (c commandVerdict) judge(input json.RawMessage, commands []string) verdict.Verdict {
+func (c commandVerdict) judge(call rules.ToolCall, commands []string) verdict.Verdict {
 	ask := func(code, reason string) verdict.Verdict {
 		return verdict.Verdict{Decision: verdict.Ask, Code: code, Reason: reason}
 	}
 	if len(commands) == 0 {
 		return ask("no-command", "the call has no command")
 	}
-	cwd, err := c.directory(input)
+	cwd, err := call.Directory()
 	if err != nil {
 		return ask("unknown-argument", err.Error())
 	}
@@ -58,34 +54,4 @@ func (c commandVerdict) judge(input json.RawMessage, commands []string) verdict.
 		}
 	}
 	return v
-}
-
-// directory returns where the command will run. An argument that is not known may
-// change what the command does, as an environment or another shell would.
-func (c commandVerdict) directory(input json.RawMessage) (string, error) {
-	var arguments map[string]json.RawMessage
-	if err := json.Unmarshal(input, &arguments); err != nil {
-		return "", err
-	}
-	dir, named := c.cwd, ""
-	for name, value := range arguments {
-		switch name {
-		case "command", "cmd", "description", "timeout", "timeout_ms", "run_in_background", "is_background",
-			"yield_time_ms", "max_output_tokens":
-		case "cwd", "workdir", "working_directory", "dir_path", "directory":
-			var text string
-			if err := json.Unmarshal(value, &text); err != nil || named != "" {
-				return "", fmt.Errorf("the argument %q is not a directory, or there are two", name)
-			}
-			if named = name; text != "" {
-				dir = text
-			}
-		default:
-			return "", fmt.Errorf("the argument %q of a shell command is not known", name)
-		}
-	}
-	if !filepath.IsAbs(dir) {
-		dir = c.cwd + "/" + dir
-	}
-	return dir, nil
 }

@@ -136,10 +136,19 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 	}
 	if r := g.Judge(c); r.Decision != verdict.Allow {
 		opinion.Verdict = &r.Verdict
+		if r.Decision == verdict.Deny {
+			return opinion, nil // whatever else there is to say, and however long that takes
+		}
 	}
-	confined := false
-	switch w := h.wrapper(o, here); guard.KindOf(e.Tool) {
-	case guard.Shell:
+	call := rules.ToolCall{Tool: e.Tool, Cwd: c.Cwd}
+	if err := json.Unmarshal(e.Input, &call.Input); err != nil {
+		return opinion, err
+	}
+	confined, unknown := false, error(nil)
+	switch w, kind := h.wrapper(o, here), guard.KindOf(e.Tool); {
+	case e.Polls():
+		// The command was asked about when it was started.
+	case kind == guard.Shell:
 		commands, err := w.Commands(e)
 		if err != nil && !errors.Is(err, hook.ErrNoCommand) {
 			return opinion, err
@@ -148,39 +157,37 @@ func (h *hooking) judge(o *options, e hook.Event) (hook.Opinion, error) {
 		if root == "" {
 			root = here
 		}
-		v := commandVerdict{guard: g, root: canonicalOr(absolute(root)), cwd: c.Cwd}.judge(e.Input, commands)
+		v := commandVerdict{guard: g, root: canonicalOr(absolute(root))}.judge(call, commands)
 		opinion.Verdict = &v
 		if h.rewrite != "" && e.CanRewrite() && err == nil && !e.Escalates() {
-			if opinion.Change, err = w.Change(e); err != nil {
-				return opinion, err
+			_, unknown = call.Directory()
+			if confined = unknown == nil; confined || e.CanAsk() { // else a change would be taken for allow
+				if opinion.Change, err = w.Change(e); err != nil {
+					return opinion, err
+				}
 			}
-			confined = true
 		}
-	case guard.Other:
+	case kind == guard.Other:
 		if _, err := w.Commands(e); opinion.Verdict == nil && !errors.Is(err, hook.ErrNoCommand) {
 			opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: guard.Unknown, Reason: "a tool that is not known may run a command"}
 		}
 	}
-	if err := h.rules(e, c.Cwd, here, &opinion); err != nil {
-		return opinion, err
+	if !e.Polls() {
+		if err := h.rules(call, here, &opinion); err != nil {
+			return opinion, err
+		}
 	}
 	if v := opinion.Verdict; e.Escalates() && (v == nil || v.Decision == verdict.Allow) {
 		opinion.Verdict = &verdict.Verdict{Decision: verdict.Ask, Code: "escalation", Reason: "the call asks to run outside the harness's sandbox"}
 	}
-	if err := h.object(e, c.Cwd, &opinion); err != nil {
-		return opinion, err
-	}
-	opinion.DenyAsk = h.onAsk == "deny" || !e.Attended && (e.Escalates() || h.onAsk == "" && !confined)
+	h.object(call, &opinion)
+	opinion.DenyAsk = h.onAsk == "deny" || h.onAsk == "" && unknown != nil || !e.Attended && (e.Escalates() || h.onAsk == "" && !confined)
 	return opinion, nil
 }
 
 // object puts the call to the guards of the scopes, after everything else. Where there
 // is no opinion the harness goes on as it does without a hook, and an objection is heard.
-func (h *hooking) object(e hook.Event, cwd string, opinion *hook.Opinion) error {
-	call := rules.ToolCall{Tool: e.Tool, Cwd: cwd}
-	if err := json.Unmarshal(e.Input, &call.Input); err != nil {
-		return err
-	}
+func (h *hooking) object(call rules.ToolCall, opinion *hook.Opinion) {
 	was := verdict.Verdict{Decision: verdict.Allow}
 	if opinion.Verdict != nil {
 		was = *opinion.Verdict
@@ -188,12 +195,11 @@ func (h *hooking) object(e hook.Event, cwd string, opinion *hook.Opinion) error 
 	if v := rules.Guarded(was, call, h.guards()); v.Decision > was.Decision {
 		opinion.Verdict = &v
 	}
-	return nil
 }
 
 // rules adds what permission rules say. A rule that allows a call saves a question
 // about its command, and overrules nothing that the guard says.
-func (h *hooking) rules(e hook.Event, cwd, here string, opinion *hook.Opinion) error {
+func (h *hooking) rules(call rules.ToolCall, here string, opinion *hook.Opinion) error {
 	if len(h.settings) == 0 {
 		return nil
 	}
@@ -202,13 +208,9 @@ func (h *hooking) rules(e hook.Event, cwd, here string, opinion *hook.Opinion) e
 	if err != nil {
 		return err
 	}
-	call := rules.ToolCall{Tool: e.Tool, Cwd: cwd}
-	if err := json.Unmarshal(e.Input, &call.Input); err != nil {
-		return err
-	}
-	isShell := guard.KindOf(e.Tool) == guard.Shell
+	isShell := guard.KindOf(call.Tool) == guard.Shell
 	if isShell { // where it is not known where it runs, what allows it does not count
-		_, err = commandVerdict{cwd: cwd}.directory(e.Input)
+		_, err = call.Directory()
 	}
 	v := rules.Judge(call, set, nil).Verdict
 	switch was := opinion.Verdict; {
