@@ -145,6 +145,28 @@ func TestGitWorktree(t *testing.T) {
 	})
 }
 
+// TestRebaseLeftHalfDone: what a command leaves of a rebase is gone on with outside, with
+// whatever programs it names: --protect-git keeps that from nobody, on bubblewrap.
+func TestRebaseLeftHalfDone(t *testing.T) {
+	eachOn(t, "bwrap", func(t *testing.T, b box) {
+		_, err := exec.LookPath("git")
+		testenv.Need(t, testenv.FacilityTools, err)
+		tr := testenv.NewTree(t, b.user)
+		const git = "git -c user.name=A -c user.email=a@b.c "
+		setup := "set -e; git init -q -b main .; " + git + "commit -q --allow-empty -m one; " + git + "commit -q --allow-empty -m two"
+		if res := b.free(t, tr, "/bin/sh", "-c", setup); res.Status != 0 {
+			t.Fatalf("making a repository = %+v", res)
+		}
+		leave := "GIT_SEQUENCE_EDITOR='echo break >' " + git + "rebase -q -i HEAD~1; echo 'exec touch ran' >>.git/rebase-merge/git-rebase-todo"
+		if res := b.run(t, tr, append(workFlags(tr), "--protect-git", tr.Path("work")), "/bin/sh", "-c", leave); res.Status != 0 || tr.Exists("work/ran") {
+			t.Fatalf("leaving a rebase = %+v", res)
+		}
+		if res := b.free(t, tr, "/bin/sh", "-c", git+"rebase --continue"); res.Status != 0 || !tr.Exists("work/ran") {
+			t.Errorf("going on with it = %+v, ran %v: docs/limits.md says otherwise", res, tr.Exists("work/ran"))
+		}
+	})
+}
+
 // TestPlantedWorktree: an earlier run made the workspace look like a linked working
 // tree of a repository that does not know it.
 func TestPlantedWorktree(t *testing.T) {

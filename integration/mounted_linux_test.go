@@ -149,6 +149,14 @@ func (b box) mounted(t *testing.T, tr *testenv.Tree, s steps, f flags, rows ...r
 // part of it, is denied as well.
 func TestAliases(t *testing.T) {
 	secret := "/memory/x.md"
+	overlay := func(point string) steps { // of the home directory
+		return steps{
+			{"tmpfs", "", "tmp", ""},
+			{"dir", "", "tmp/upper", ""},
+			{"dir", "", "tmp/work", ""},
+			{"overlay", "", point, "lowerdir=TREE/home,upperdir=TREE/tmp/upper,workdir=TREE/tmp/work"},
+		}
+	}
 	for name, c := range map[string]struct {
 		steps steps
 		rows  []row
@@ -170,22 +178,11 @@ func TestAliases(t *testing.T) {
 			[]row{{"read", "out/file.txt", maskedFile, ""}},
 		},
 		"the upper layer of an overlay": {
-			steps{
-				{"tmpfs", "", "tmp", ""},
-				{"dir", "", "tmp/upper", ""},
-				{"dir", "", "tmp/work", ""},
-				{"overlay", "", "home", "lowerdir=TREE/home,upperdir=TREE/tmp/upper,workdir=TREE/tmp/work"},
-				{"file", "secret", bob + "/new.md", ""},
-			},
+			append(overlay("home"), [4]string{"file", "secret", bob + "/new.md", ""}),
 			[]row{{"read", "tmp/upper/.letta/agents/bob/new.md", hidden, ""}},
 		},
 		"an overlay of what lies above": {
-			steps{
-				{"tmpfs", "", "tmp", ""},
-				{"dir", "", "tmp/upper", ""},
-				{"dir", "", "tmp/work", ""},
-				{"overlay", "", "out/sub", "lowerdir=TREE/home,upperdir=TREE/tmp/upper,workdir=TREE/tmp/work"},
-			},
+			overlay("out/sub"),
 			[]row{{"read", "out/sub/.letta/agents/bob" + secret, hidden, ""}, {"read", "out/sub/notes.txt", allowed, ""}},
 		},
 		"a bind inside a bind": {

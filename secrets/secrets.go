@@ -131,7 +131,7 @@ func (s *Scanner) passes(r *rule, match, value []byte) bool {
 		return false
 	}
 	v := string(value)
-	if crossedOut(v) || r.class != prefix && placeholder(v) || r.class == shape && isNote(v) {
+	if crossedOut(v) || r.class != prefix && placeholder(v) {
 		return true
 	}
 	return r.class == assignment && r.entropy > 0 && speaksOfNone(v)
@@ -171,13 +171,8 @@ func speaksOfNone(v string) bool {
 	if !strings.ContainsAny(v, "0123456789") {
 		return true
 	}
-	return isNote(v) || strings.Contains(strings.ToLower(v), "example")
-}
-
-// isNote reports whether a value tells the reader to put another in its place.
-func isNote(v string) bool {
 	v = strings.ToLower(v)
-	return slices.ContainsFunc([]string{"placeholder", "changeme", "your-", "your_", "redacted"},
+	return slices.ContainsFunc([]string{"example", "placeholder", "changeme", "your-", "your_", "redacted"},
 		func(word string) bool { return strings.Contains(v, word) })
 }
 

@@ -144,7 +144,7 @@ func TestPasses(t *testing.T) {
 	for _, text := range []string{
 		"", "sk-" + x, "sk-proj-" + x, "sk-ant-api03-" + x, "ghp_" + x, "https://user:$PASSWORD@host/", "https://user:${db_pass}@host/",
 		"https://user:<password>@host", "https://user:***@host", "https://user:xxx@host", "https://user:password@host",
-		"Authorization: Bearer YOUR_API_KEY_HERE", "https://user:your-password@host", "https://host:8080/:a@b", "at 10:30 c://:x",
+		"https://host:8080/:a@b", "at 10:30 c://:x",
 		"Authorization: Bearer $TOKEN", "Authorization: Bearer ${TOKEN}", "Authorization: Bearer <your token here>",
 		"api_key = <your-api-key-goes-here>", "api_key: ${SOME_API_KEY_VARIABLE}", "token: getTokenFromEnvironment()",
 		"secret = your-secret-goes-here-1234", "password: aaaaaaaaaaaaaaaaaaaa1", "a key, a secret and a token walk into a bar",

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/letta-confine/letta-confine/internal/testenv"
 )
 
 // commandPieces are what texts of commands are made of.
@@ -22,9 +24,7 @@ var commandPieces = append(pieces, strings.Split("ca cb|cb a|ca|$(ca q)|\"$(cb q
 func TestCommandsAsBash(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash")
-	}
+	testenv.Need(t, "bash", err)
 	dir := t.TempDir()
 	trace, bin, home := dir+"/trace", dir+"/bin", dir+"/home"
 	must := func(err error) {

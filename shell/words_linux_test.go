@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/letta-confine/letta-confine/internal/testenv"
 )
 
 // pieces are what words of all kinds of quoting and expansion are made of.
@@ -19,9 +21,7 @@ var pieces = []string{
 func TestWordsAsBash(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash")
-	}
+	testenv.Need(t, "bash", err)
 	random := rand.New(rand.NewPCG(1, 2))
 	type item struct{ src, want string }
 	var items []item

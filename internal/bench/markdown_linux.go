@@ -14,7 +14,8 @@ func (r *results) markdown(w io.Writer) error {
 This page is written by ` + "`make bench`" + `. All figures are of spawning a program and waiting for it, the command being ` + "`" + command + "`" + `.
 Every contestant runs once in each round, in an order drawn anew; what counts is the median of its distance to the bare
 exec of the same round. Times are those of one machine; what carries over are the ratios to an exec-only program, a Go program
-that does nothing but execute another, and even these move by a tenth with what else a machine does.
+that does nothing but execute another, and even these move by a tenth with what else a machine does. All programs are copies, as
+installed ones are: the file that a linker has just written starts slower.
 `)
 	d.say("Measured with kernel %s, Landlock ABI %d, bubblewrap %s, %s, %d processors, uid %d, %d rounds (policy sizes: %d).\n",
 		r.Host.Kernel, r.Host.ABI, r.Host.Bwrap, r.Host.Go, r.Host.CPUs, r.Host.UID, r.Rounds, sizeRounds(r.Rounds))
