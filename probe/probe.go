@@ -107,13 +107,15 @@ func Scratch(dirs, files []string) (dir string, remove func(), err error) {
 		}
 		return "", nil, fmt.Errorf("probe: %w", err)
 	}
-	// The runtime ends the program if it has no descriptors for its poller: better
-	// before anything is made.
+	// The runtime ends the program if it has no descriptors for its poller, which it
+	// makes with the first file: better before anything is made.
 	root, err := os.Open("/")
-	if err != nil {
-		return fail(err)
+	switch {
+	case err == nil:
+		root.Close()
+	case len(files) > 0:
+		return fail(err) // directories need no descriptor
 	}
-	root.Close()
 	if dir, err = os.MkdirTemp("", "letta-confine-probe-"); err != nil {
 		return fail(err)
 	}
