@@ -2,10 +2,14 @@ package bwrap
 
 import "github.com/letta-confine/letta-confine/policy"
 
-// harmless are the devices of the private /dev that every command may read and
-// write, whatever the policy restricts.
-var harmless = map[string]bool{
-	"/dev/null": true, "/dev/zero": true, "/dev/full": true, "/dev/random": true, "/dev/urandom": true, "/dev/tty": true,
+// harmless reports whether path is a device of the private /dev that every command may
+// read and write, whatever the policy restricts. No map, which every start would make.
+func harmless(path string) bool {
+	switch path {
+	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty":
+		return true
+	}
+	return false
 }
 
 // readOnly mounts a readonly root. One that holds the harmless devices must not
@@ -23,7 +27,7 @@ func (e *emitter) readOnly(root *policy.Root) {
 		}
 	case path == "/dev/pts" || path == "/dev/ptmx":
 		// The sandbox has terminals of its own.
-	case harmless[path]:
+	case harmless(path):
 		e.add("--dev-bind", path, path)
 		e.check(path, root.ID, Same)
 	default:
